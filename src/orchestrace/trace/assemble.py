@@ -1,0 +1,232 @@
+"""Building a trace from a log: what adapters use.
+
+A log comes as records of several writers, in each writer's own order, with times that may be absent or wrong and links
+that may contradict each other. An `Assembler` takes them as they come and makes a lawful trace of them by ordering,
+dropping and counting; it never invents.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import msgspec
+
+from orchestrace.trace.build import Deliveries, finite_header, implied_edges, made, sorted_edges
+from orchestrace.trace.content import described
+from orchestrace.trace.events import (
+    Agent,
+    Aggregate,
+    Content,
+    Edge,
+    EdgeType,
+    Event,
+    EventFields,
+    Evidence,
+    Spawn,
+    Trace,
+    kind,
+)
+from orchestrace.trace.order import Link, ordering
+from orchestrace.trace.validate import Fault, Prefix
+
+P = ParamSpec("P")
+E = TypeVar("E", bound=EventFields)
+
+
+class Assembler:
+    """Records in, a lawful trace out.
+
+    Diagnostics that it counts itself: `dropped_edges`, `reordered` (a writer's own order gave way), `dropped_<kind>`
+    (the event would break a law), `cleared_turn` and `dropped_inputs` (a reference would), `not_finite` and
+    `negative_duration` (a number was dropped to absent), `unlinked` and `undeclared` agents.
+    """
+
+    def __init__(self) -> None:
+        self._agents: dict[str, Agent] = {}
+        self._events: list[Event] = []
+        self._writers: list[int] = []
+        self._writer_numbers: dict[str, int] = {}
+        self._written: Counter[str] = Counter()
+        self._places: dict[str, int] = {}
+        self._links: dict[tuple[str, str, EdgeType], Evidence] = {}
+        self._counts: Counter[str] = Counter()
+        self.blobs: dict[str, bytes] = {}
+        """Texts by hash, as `text` kept them."""
+
+    def agent(self, agent: Agent) -> None:
+        """Declare an agent; a later declaration of the same id replaces the earlier one."""
+        self._agents[agent.id] = agent
+
+    def text(self, text: str | bytes, *, media: str = "text/plain") -> Content:
+        """The content record of a text, which is kept in `blobs`."""
+        content, data = described(text, media=media)
+        self.blobs[content.hash] = data
+        return content
+
+    def append(self, writer: str, make: Callable[Concatenate[str, P], E], /, *args: P.args, **fields: P.kwargs) -> E:
+        """Append the writer's next event: `append("main", Spawn, "main", to="a1", t=3.0)`, with id `main.<n>`."""
+        event = made(make, *args, **self._finite(fields))
+        msgspec.structs.force_setattr(event, "id", f"{writer}.{self._written[writer]}")
+        self._written[writer] += 1
+        self._places[event.id] = len(self._events)
+        self._events.append(event)  # type: ignore[arg-type]  # every EventFields class is in the union
+        self._writers.append(self._writer_numbers.setdefault(writer, len(self._writer_numbers)))
+        return event
+
+    def replace(self, event: Event) -> None:
+        """Put a completed event in the place of the one with its id."""
+        self._events[self._places[event.id]] = event
+
+    def link(self, src: str, dst: str, type: EdgeType, evidence: Evidence) -> None:  # noqa: A002
+        """Add an edge, which is a constraint on the order too; of doubles the first stays."""
+        if src not in self._places or dst not in self._places:
+            missing = src if src not in self._places else dst
+            raise ValueError(f"there is no event {missing!r}; append both ends before linking them")
+        self._links.setdefault((src, dst, type), evidence)
+
+    def count(self, diagnostic: str, n: int = 1) -> None:
+        """Count something that was skipped, repaired or guessed."""
+        if n:
+            self._counts[diagnostic] += n
+
+    @property
+    def diagnostics(self) -> Mapping[str, int]:
+        """What was counted so far."""
+        return dict(self._counts)
+
+    def assemble(self, *, trace_id: str, task_id: str, **header: Any) -> Trace:
+        """The trace. The header must name a `source`: what comes out of a log is not native."""
+        agents = self._settled_agents()
+        ordered = self._ordered()
+        prefix = Prefix(agents, native=header.get("source") is None)
+        kept = self._lawful(ordered, prefix)
+        positions = {event.id: place for place, event in enumerate(kept)}
+        agents = [self._final_agent(agent, prefix) for agent in agents]
+        self.count("unlinked", sum(agent.unlinked for agent in agents) - self._counts["unlinked"])
+        return Trace(
+            schema=1,
+            trace_id=trace_id,
+            task_id=task_id,
+            agents=tuple(agents),
+            events=tuple(kept),
+            edges=sorted_edges(self._edges(kept, positions), positions),
+            diagnostics={name: n for name, n in sorted(self._counts.items()) if n},
+            **finite_header(self._finite(header)),
+        )
+
+    def _finite(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields without numbers that no trace may hold."""
+        clean = dict(fields)
+        for name, value in fields.items():
+            if isinstance(value, float) and not isfinite(value):
+                clean[name] = None
+                self.count("not_finite")
+            elif name in ("labels", "rewards", "costs", "metrics"):
+                bad = [key for key, number in value.items() if isinstance(number, float) and not isfinite(number)]
+                self.count("not_finite", len(bad))
+                clean[name] = {key: number for key, number in value.items() if key not in bad}
+        duration = clean.get("duration_s")
+        if duration is not None and duration < 0:
+            clean["duration_s"] = None
+            self.count("negative_duration")
+        return clean
+
+    def _settled_agents(self) -> list[Agent]:
+        """Every agent that is named anywhere, unlinked where it has a parent or events but no spawn."""
+        spawned = {event.to: event.agent for event in reversed(self._events) if isinstance(event, Spawn)}
+        acting = {event.agent for event in self._events}
+        named = acting | {to for event in self._events if (to := getattr(event, "to", ""))}
+        for name in sorted(named - self._agents.keys()):
+            self._agents[name] = Agent(name, parent=spawned.get(name), unlinked=name in acting and name not in spawned)
+            self.count("undeclared")
+        settled = []
+        for agent in self._agents.values():
+            if agent.id in spawned:
+                settled.append(msgspec.structs.replace(agent, parent=spawned[agent.id], unlinked=False))
+            else:
+                settled.append(msgspec.structs.replace(agent, unlinked=agent.unlinked or agent.parent is not None))
+        return settled
+
+    def _ordered(self) -> list[Event]:
+        links = [
+            Link(self._places[src], self._places[dst], evidence) for (src, dst, _), evidence in self._links.items()
+        ]
+        n_given = len(links)
+        links += self._implied_links()
+        result = ordering([event.t for event in self._events], self._writers, links)
+        given = list(self._links)
+        for place in result.dropped_links:
+            if place < n_given:
+                del self._links[given[place]]
+        self.count("dropped_edges", sum(1 for place in result.dropped_links if place < n_given))
+        self.count("reordered", result.reordered)
+        return [self._events[place] for place in result.order]
+
+    def _implied_links(self) -> Iterable[Link]:
+        """Constraints from fields, and from each spawn to the first event that each writer has of the child."""
+        first: dict[tuple[str, int], int] = {}
+        for place, event in enumerate(self._events):
+            first.setdefault((event.agent, self._writers[place]), place)
+            for edge in implied_edges(event):
+                if edge.src in self._places:
+                    yield Link(self._places[edge.src], place, "explicit")
+        starts: dict[str, list[int]] = {}
+        for (agent, _), place in first.items():
+            starts.setdefault(agent, []).append(place)
+        evidence = {src: how for (src, _, type_), how in self._links.items() if type_ == "spawn"}
+        for place, event in enumerate(self._events):
+            if isinstance(event, Spawn):
+                for start in starts.get(event.to, ()):
+                    yield Link(place, start, evidence.get(event.id, "explicit"))
+
+    def _lawful(self, events: Iterable[Event], prefix: Prefix) -> list[Event]:
+        kept = []
+        for event in events:
+            faults = prefix.faults(event)
+            lawful = self._mended(event, faults) if faults else event
+            if lawful is None:
+                self.count(f"dropped_{kind(event)}")
+                continue
+            prefix.add(lawful)
+            kept.append(lawful)
+        return kept
+
+    def _mended(self, event: Event, faults: Iterable[Fault]) -> Event | None:
+        """The event without its unlawful references; None where it is unlawful itself."""
+        bad_inputs = set()
+        for law, field, _ in faults:
+            if law == 5:
+                event = msgspec.structs.replace(event, turn=None)
+                self.count("cleared_turn")
+            elif law == 4:
+                bad_inputs.add(field)
+            else:
+                return None
+        if bad_inputs and isinstance(event, Aggregate):
+            self.count("dropped_inputs", len(bad_inputs))
+            kept = (source for n, source in enumerate(event.inputs) if f"inputs[{n}]" not in bad_inputs)
+            event = msgspec.structs.replace(event, inputs=tuple(kept))
+            if not event.inputs:
+                return None
+        return event
+
+    def _final_agent(self, agent: Agent, prefix: Prefix) -> Agent:
+        """Unlinked after all, where its spawn was dropped."""
+        if agent.parent is not None and agent.id not in prefix.spawned:
+            return msgspec.structs.replace(agent, unlinked=True)
+        return agent
+
+    def _edges(self, kept: Iterable[Event], positions: Mapping[str, int]) -> list[Edge]:
+        edges = []
+        for (src, dst, type_), evidence in self._links.items():
+            if src in positions and dst in positions and positions[src] < positions[dst]:
+                edges.append(Edge(src, dst, type_, evidence))
+            else:
+                self.count("dropped_edges")
+        deliveries = Deliveries("positional", {(edge.src, edge.type) for edge in edges})
+        for event in kept:
+            edges += implied_edges(event)
+            edges += deliveries.peek(event)
+            deliveries.add(event)
+        return edges

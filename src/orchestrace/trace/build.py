@@ -1,0 +1,228 @@
+"""Building a trace in order: what runtimes, environments and tests use.
+
+A `Builder` takes events one by one, in the order in which they happened, refuses the first that breaks a law, and
+writes the edges that fields and order imply. Logs whose order is not known go through `assemble` instead.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import msgspec
+
+from orchestrace.errors import TraceError
+from orchestrace.trace.content import described
+from orchestrace.trace.events import (
+    Agent,
+    Content,
+    Delegate,
+    Edge,
+    EdgeType,
+    Event,
+    EventFields,
+    Evidence,
+    HumanIntervention,
+    Message,
+    Return,
+    Spawn,
+    ToolResult,
+    Trace,
+    Turn,
+)
+from orchestrace.trace.validate import Prefix, implied
+
+P = ParamSpec("P")
+E = TypeVar("E", bound=EventFields)
+
+_IMPLIED_TYPE: Mapping[int, EdgeType] = {3: "tool_dependency", 4: "aggregate", 5: "causal"}
+_STRENGTH: Mapping[Evidence, int] = {"explicit": 0, "matched": 1, "positional": 2}
+
+
+class Builder:
+    """An append-only trace, lawful at every moment.
+
+    Args:
+      trace_id, task_id: see `Trace`.
+      header: any other header field of `Trace`; without `source` the trace is native and obeys laws 7 and 8 too.
+    """
+
+    def __init__(self, *, trace_id: str, task_id: str, **header: Any) -> None:
+        self._header: dict[str, Any] = {"trace_id": trace_id, "task_id": task_id, **header}
+        self._prefix = Prefix(native=header.get("source") is None)
+        self._events: list[Event] = []
+        self._positions: dict[str, int] = {}
+        self._edges: list[Edge] = []
+        self._deliveries = Deliveries("explicit")
+        self._written: defaultdict[str, int] = defaultdict(int)
+        self.blobs: dict[str, bytes] = {}
+        """Texts by hash, as `text` kept them."""
+
+    def agent(self, agent: Agent) -> None:
+        """Declare an agent; before its first event."""
+        if agent.id in self._prefix.agents or not agent.id:
+            place = f"$.agents[{len(self._prefix.agents)}].id"
+            raise TraceError(f"agent id {agent.id!r} is {'taken' if agent.id else 'empty'} (law 1)", place=place)
+        self._prefix.declare(agent)
+
+    def text(self, text: str | bytes, *, media: str = "text/plain") -> Content:
+        """The content record of a text, which is kept in `blobs`."""
+        content, data = described(text, media=media)
+        self.blobs[content.hash] = data
+        return content
+
+    def append(self, make: Callable[Concatenate[str, P], E], /, *args: P.args, **fields: P.kwargs) -> E:
+        """Append the next event: `append(Turn, "main", t=0.0)`. Its id is made here: `main.0`, `main.1`...
+
+        Raises:
+          TraceError: it breaks a law; the message names event, law and place, and nothing was appended.
+        """
+        event = made(make, *args, **fields)
+        msgspec.structs.force_setattr(event, "id", f"{event.agent}.{self._written[event.agent]}")
+        self._take(event)  # type: ignore[arg-type]  # every EventFields class is in the union
+        self._written[event.agent] += 1
+        return event
+
+    def link(self, src: str, dst: str, type: EdgeType, evidence: Evidence = "explicit") -> None:  # noqa: A002
+        """Add an edge that neither fields nor order imply, between two events that stand already."""
+        source, target = self._positions.get(src, -1), self._positions.get(dst, -1)
+        if source < 0 or target <= source:
+            place = f"$.edges[{len(self._edges)}]"
+            raise TraceError(f"{src!r} does not stand before {dst!r} (law 1)", place=place)
+        self._edges.append(Edge(src, dst, type, evidence))
+
+    def build(self, **header: Any) -> Trace:
+        """The trace so far; header fields given here win. The builder may go on afterwards."""
+        for law, field, message in self._prefix.ending_faults():
+            raise TraceError(f"{message} (law {law})", place=f"$.{field}")
+        return Trace(
+            schema=1,
+            agents=tuple(self._prefix.agents.values()),
+            events=tuple(self._events),
+            edges=sorted_edges(self._edges, self._positions),
+            **finite_header({**self._header, **header}),
+        )
+
+    def _take(self, event: Event) -> None:
+        place = f"$.events[{len(self._events)}]"
+        for law, field, message in self._prefix.faults(event):
+            raise TraceError(f"{message} (law {law}, event {event.id!r})", place=f"{place}.{field}")
+        edges = [*implied_edges(event), *self._deliveries.peek(event)]
+        if self._prefix.native and event.t is not None:
+            self._check_causes(event, event.t, edges, place)
+        self._deliveries.add(event)
+        self._prefix.add(event)
+        self._positions[event.id] = len(self._events)
+        self._events.append(event)
+        self._edges += edges
+
+    def _check_causes(self, event: Event, t: float, edges: Iterable[Edge], place: str) -> None:
+        for edge in edges:
+            cause_t = self._events[self._positions[edge.src]].t
+            if cause_t is not None and t < cause_t:
+                message = f"t={t} is before its cause {edge.src!r} at t={cause_t} (law 8, event {event.id!r})"
+                raise TraceError(message, place=f"{place}.t")
+
+
+class Deliveries:
+    """The edges that order implies: what was sent to an agent reaches its next turn.
+
+    spawn, delegate -> first later event of `to`; return -> first later turn of `to`; a delivered message -> first later
+    turn of `to`; tool result, human intervention -> first later turn of the agent (causal).
+
+    Args:
+      evidence: what these edges carry.
+      linked: (src, type) pairs that have such an edge already.
+    """
+
+    def __init__(self, evidence: Evidence, linked: Iterable[tuple[str, EdgeType]] = ()) -> None:
+        self._evidence: Evidence = evidence
+        self._linked = set(linked)
+        self._to_event: defaultdict[str, list[tuple[str, EdgeType]]] = defaultdict(list)
+        self._to_turn: defaultdict[str, list[tuple[str, EdgeType]]] = defaultdict(list)
+
+    def peek(self, event: Event) -> list[Edge]:
+        """The edges into this event, were it the next one."""
+        waiting = list(self._to_event.get(event.agent, ()))
+        if isinstance(event, Turn):
+            waiting += self._to_turn.get(event.agent, ())
+        return [Edge(src, event.id, type_, self._evidence) for src, type_ in waiting]
+
+    def add(self, event: Event) -> None:
+        """Take the event as the next one."""
+        self._to_event.pop(event.agent, None)
+        if isinstance(event, Turn):
+            self._to_turn.pop(event.agent, None)
+        match event:
+            case Spawn():
+                self._wait(self._to_event[event.to], event.id, "spawn")
+            case Delegate():
+                self._wait(self._to_event[event.to], event.id, "delegate")
+            case Return():
+                self._wait(self._to_turn[event.to], event.id, "return")
+            case Message() if event.delivered:
+                self._wait(self._to_turn[event.to], event.id, "message")
+            case ToolResult() | HumanIntervention():
+                self._wait(self._to_turn[event.agent], event.id, "causal")
+            case _:
+                pass
+
+    def _wait(self, queue: list[tuple[str, EdgeType]], src: str, type_: EdgeType) -> None:
+        if (src, type_) not in self._linked:
+            queue.append((src, type_))
+
+
+def implied_edges(event: Event) -> Iterator[Edge]:
+    """The edges that its own fields imply: from its turn, its call, its inputs."""
+    for law, _, source in implied(event):
+        yield Edge(source, event.id, _IMPLIED_TYPE[law], "explicit")
+
+
+def made(make: Callable[Concatenate[str, P], E], /, *args: P.args, **fields: P.kwargs) -> E:
+    """A new event without an id, its float fields floats and zero without a sign."""
+    event = make("", *args, **fields)
+    for name in ("t", "duration_s", "usd"):
+        number = getattr(event, name)
+        if number is not None:
+            msgspec.structs.force_setattr(event, name, float(number) + 0.0)
+    choice = event.choice
+    if choice is not None:
+        logprob, value = choice.logprob, choice.value
+        choice = msgspec.structs.replace(
+            choice,
+            logprob=None if logprob is None else float(logprob) + 0.0,
+            value=None if value is None else float(value) + 0.0,
+        )
+        msgspec.structs.force_setattr(event, "choice", choice)
+    if event.labels:
+        _check_labels(event.labels)
+    return event
+
+
+def finite_header(header: Mapping[str, Any]) -> dict[str, Any]:
+    """A header whose rewards, costs and metrics are floats; refuses what is not finite."""
+    clean = dict(header)
+    for name in ("rewards", "costs", "metrics"):
+        if name in clean:
+            clean[name] = {channel: float(number) + 0.0 for channel, number in clean[name].items()}
+            for channel, number in clean[name].items():
+                if not isfinite(number):
+                    raise TraceError(f"{number} is not finite", place=f"$.{name}.{channel}")
+    return clean
+
+
+def sorted_edges(edges: Iterable[Edge], positions: Mapping[str, int]) -> tuple[Edge, ...]:
+    """Edges by place of dst, then src, then type; of doubles the strongest evidence stays."""
+    best: dict[tuple[int, int, str], Edge] = {}
+    for edge in edges:
+        key = (positions[edge.dst], positions[edge.src], edge.type)
+        held = best.get(key)
+        if held is None or _STRENGTH[edge.evidence] < _STRENGTH[held.evidence]:
+            best[key] = edge
+    return tuple(best[key] for key in sorted(best))
+
+
+def _check_labels(labels: Mapping[str, Any]) -> None:
+    for name, value in labels.items():
+        if isinstance(value, float) and not isfinite(value):
+            raise TraceError(f"{value} is not finite", place=f"$.labels.{name}")
