@@ -1,0 +1,12 @@
+"""Environments whose optimal policy is known, so that a learned orchestrator can be measured against it.
+
+`by_name` makes one; `protocol` says what each offers. Reading order: `protocol`, `dynamic_programming`, `voting`,
+`voting_env`, then one module an environment.
+"""
+
+from orchestrace.envs.catalog import ENVIRONMENTS, NAMES, Entry, by_name
+from orchestrace.envs.parameters import Parameter
+from orchestrace.envs.protocol import Constant, Env, Step
+from orchestrace.envs.voting_env import Grade
+
+__all__ = ["ENVIRONMENTS", "NAMES", "Constant", "Entry", "Env", "Grade", "Parameter", "Step", "by_name"]

@@ -1,0 +1,51 @@
+"""E5c, `sequential-voting`: voters of known competence, asked one at a time; when to stop?
+
+State: the lead of A over B. Actions: stop, ask. Each voter is right with chance p and costs c; the reward is 1 if the
+answer is right. The optimum (Wald 1945) stops at a lead of k*:
+
+    ρ = (1 − p) / p,     acc(k) = 1 / (1 + ρᵏ),     E[N] = k / (2p − 1) · (1 − ρᵏ) / (1 + ρᵏ)
+    k* = argmax acc(k) − c E[N]
+
+Horizon: an episode whose lead reaches `voting.lead_limit` is cut off without an answer. The optimum never gets there.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from orchestrace.envs.parameters import Parameter
+from orchestrace.envs.protocol import Floats
+from orchestrace.envs.voting import Voting, lead_features, lead_voting, price_feature
+from orchestrace.envs.voting_baselines import adaptive_consistency, best_fixed_size, tuned_threshold
+from orchestrace.envs.voting_env import Grade, VotingEnv
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "p": Parameter(0.7, 0.51, 0.99, "chance that a voter is right"),
+    "c": Parameter(0.01, 1e-6, 1.0, "price of one voter"),
+}
+MOST_FIXED = 100_000
+"""The largest fixed number of voters that is tried."""
+
+
+def sequential_voting(settings: Mapping[str, float], *, grade: Grade = "outcome") -> VotingEnv:
+    """E5c. A policy sees [margin, log odds, competence, price], see `voting`.
+
+    Args:
+      settings: every key of `PARAMETERS`.
+      grade: what `step` pays for an answer.
+    """
+    prices = np.array([0.0, settings["c"]])
+    voting = lead_voting(name="sequential-voting", settings=settings, actions=("stop", "ask"), prices=prices)
+    seen = np.column_stack([lead_features(voting), np.full(len(voting.posterior), price_feature(settings["c"]))])
+    return VotingEnv(voting, seen, _compared, grade)
+
+
+def _compared(voting: Voting) -> dict[str, float]:
+    p, c = voting.settings["p"], voting.settings["c"]
+    most = min(int(0.5 / c) + 1, MOST_FIXED)  # more voters cost more than certainty is worth
+    by_size: Floats = c * np.arange(most + 1, dtype=np.float64)
+    return {
+        "best-fixed-n": best_fixed_size(p, by_size).value,
+        "tuned-threshold": tuned_threshold(voting).value,
+        "adaptive-consistency": adaptive_consistency(p, c),
+    }

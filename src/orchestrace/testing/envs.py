@@ -1,0 +1,167 @@
+"""What every environment must keep, as a function that strangers can run on theirs."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from orchestrace.envs import Env
+from orchestrace.trace import encode, violations
+
+Floats = npt.NDArray[np.float64]
+
+EXACT = 1e-9
+"""Room for rounding where two exact computations must agree."""
+STANDARD_ERRORS = 5.0
+"""Room for chance where a simulation must agree with an exact value: fails once in two million times by bad luck."""
+MOST_STEPS = 100_000
+"""An episode that goes on for longer does not end."""
+
+
+class Estimate(NamedTuple):
+    """A mean over simulated episodes."""
+
+    mean: float
+    std_error: float
+
+
+def check_env(env: Env, rng: np.random.Generator, *, episodes: int = 4_000, traces: int = 100) -> None:
+    """Check that an environment keeps the contract of `Env`.
+
+    Tables have the shapes that they promise; steps and traces depend on nothing but their arguments and the die; no
+    policy, constant or baseline is worth more than the optimum; the optimal plan is worth the optimum; simulated steps
+    and the `team` rewards of traces agree with the exact values; every trace obeys the laws and records its choices.
+
+    Args:
+      env: the environment.
+      rng: the die; a fixed seed makes the check repeatable.
+      episodes: simulated episodes for each of three policies.
+      traces: traces of the optimal policy.
+
+    Raises:
+      AssertionError: it does not; the message says where.
+    """
+    _check_tables(env)
+    plan = optimal_policy(env)
+    policies = [plan, random_policy(env, rng), 0.5 * plan + 0.5 * random_policy(env, rng)]
+    _check_values(env, policies)
+    _check_steps(env, rng)
+    for policy in policies:
+        _check_agreement(
+            f"{env.name}: step", _simulated(env, policy, rng=rng, episodes=episodes), env.exact_value(policy)
+        )
+    _check_traces(env, plan, rng=rng, traces=traces)
+
+
+def optimal_policy(env: Env) -> Floats:
+    """[S, A] the optimal plan of an environment, as a policy."""
+    policy = np.zeros(env.legal().shape)
+    for state in range(len(policy)):
+        policy[state, env.optimal_action(state)] = 1.0
+    return policy
+
+
+def random_policy(env: Env, rng: np.random.Generator) -> Floats:
+    """[S, A] in every state a distribution over the legal actions, drawn uniformly."""
+    weights = rng.exponential(size=env.legal().shape) * env.legal()
+    policy: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return policy
+
+
+def _check_tables(env: Env) -> None:
+    legal, seen = env.legal(), env.features()
+    S, A = legal.shape
+    assert legal.dtype == np.bool_, f"{env.name}: legal is {legal.dtype}, not bool"
+    assert len(set(env.actions)) == A, f"{env.name}: {A} actions, but their names are {env.actions}"
+    assert 0 <= env.start < S, f"{env.name}: start {env.start} is no state of 0..{S - 1}"
+    assert legal.any(axis=1).all(), f"{env.name}: state {np.argmin(legal.any(axis=1))} has no legal action"
+    assert seen.ndim == 2, f"{env.name}: features have shape {seen.shape}, not [S, F]"
+    assert len(seen) == S, f"{env.name}: features have {len(seen)} rows, but there are {S} states"
+    assert np.isfinite(seen).all(), f"{env.name}: features are not finite"
+    assert len({env.state_name(state) for state in range(S)}) == S, f"{env.name}: two states have one name"
+    assert all(math.isfinite(value) for value in env.settings.values()), f"{env.name}: settings {env.settings}"
+
+
+def _check_values(env: Env, policies: list[Floats]) -> None:
+    legal, best = env.legal(), env.optimal_value()
+    for state in range(len(legal)):
+        assert legal[state, env.optimal_action(state)], f"{env.name}: the optimum is illegal in state {state}"
+    reached = env.exact_value(policies[0])
+    assert abs(reached - best) < EXACT, f"{env.name}: the optimal plan is worth {reached}, but V* is {best}"
+    for policy in policies:
+        value = env.exact_value(policy)
+        assert value <= best + EXACT, f"{env.name}: a policy is worth {value}, above V* {best}"
+    null = env.null()
+    constants = {
+        name: env.exact_value(np.eye(len(env.actions))[np.full(len(legal), a)])
+        for a, name in enumerate(env.actions)
+        if legal[:, a].all()
+    }
+    assert null.action in constants, f"{env.name}: null action {null.action!r} is not legal in every state"
+    strongest = max(constants.values())
+    assert abs(null.value - strongest) < EXACT, f"{env.name}: V_null is {null.value}, but a constant has {strongest}"
+    assert strongest <= best + EXACT, f"{env.name}: V_null {strongest} is above V* {best}"
+    for name, value in env.baselines().items():
+        assert value <= best + EXACT, f"{env.name}: baseline {name!r} is worth {value}, above V* {best}"
+
+
+def _check_steps(env: Env, rng: np.random.Generator) -> None:
+    legal = env.legal()
+    states, actions = np.nonzero(legal)
+    kept = states.copy(), actions.copy()
+    seed = int(rng.integers(2**32))
+    one, two = (env.step(states, actions, np.random.default_rng(seed)) for _ in range(2))
+    for name, left, right in zip(one._fields, one, two, strict=True):
+        assert left.shape == states.shape, f"{env.name}: step gives {name} of shape {left.shape}, not {states.shape}"
+        assert np.array_equal(left, right), f"{env.name}: equal seeds give unequal {name}"
+    assert np.array_equal(kept, (states, actions)), f"{env.name}: step changes its arguments"
+    onward = one.states[~one.done]
+    assert ((onward >= 0) & (onward < len(legal))).all(), f"{env.name}: step leads to a state that does not exist"
+    assert np.isfinite(one.rewards).all(), f"{env.name}: rewards are not finite"
+
+
+def _check_agreement(what: str, seen: Estimate, exact: float) -> None:
+    room = STANDARD_ERRORS * seen.std_error + EXACT
+    message = (
+        f"{what} gives {seen.mean:.5f} ± {seen.std_error:.5f} (one standard error), the exact value is {exact:.5f}"
+    )
+    assert abs(seen.mean - exact) <= room, message
+
+
+def _simulated(env: Env, policy: Floats, *, rng: np.random.Generator, episodes: int) -> Estimate:
+    """The mean return of `episodes` episodes, each played to its end."""
+    states, returns = np.full(episodes, env.start), np.zeros(episodes)
+    playing = np.arange(episodes)
+    cumulative = np.cumsum(policy, axis=1)[:, :-1]
+    for _ in range(MOST_STEPS):
+        here = states[playing]
+        actions = np.sum(rng.random((len(here), 1)) >= cumulative[here], axis=1)
+        step = env.step(here, actions, rng)
+        returns[playing] += step.rewards
+        states[playing] = step.states
+        playing = playing[~step.done]
+        if not len(playing):
+            return _estimate(returns)
+    raise AssertionError(f"{env.name}: after {MOST_STEPS} steps {len(playing)} of {episodes} episodes had not ended")
+
+
+def _check_traces(env: Env, policy: Floats, *, rng: np.random.Generator, traces: int) -> None:
+    rewards = []
+    for seed in rng.integers(2**32, size=traces).tolist():
+        trace = env.episode(policy, rng=np.random.default_rng(seed), trace_id=f"{env.name}-{seed}")
+        again = env.episode(policy, rng=np.random.default_rng(seed), trace_id=f"{env.name}-{seed}")
+        assert encode(trace) == encode(again), f"{env.name}: seed {seed} gives unequal bytes"
+        assert trace.native, f"{env.name}: a trace of ours has no source"
+        broken = violations(trace)
+        assert not broken, f"{env.name}: seed {seed}: {broken[0]}"
+        choices = [event.choice for event in trace.events if event.choice is not None]
+        assert choices, f"{env.name}: seed {seed}: no event records a choice"
+        assert any(choice.options == env.actions for choice in choices), f"{env.name}: seed {seed}: other options"
+        assert "team" in trace.rewards, f"{env.name}: seed {seed}: no reward on the channel `team`"
+        rewards.append(trace.rewards["team"])
+    _check_agreement(f"{env.name}: episode", _estimate(np.array(rewards)), env.exact_value(policy))
+
+
+def _estimate(returns: Floats) -> Estimate:
+    return Estimate(float(returns.mean()), float(returns.std(ddof=1)) / math.sqrt(len(returns)))
