@@ -46,6 +46,7 @@ class Content(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     bytes: int
     """Length of the text in UTF-8 bytes, before any cap."""
     media: str = "text/plain"
+    """Media type of the bytes."""
     preview: str = ""
     """At most 200 characters, control characters escaped; empty when withheld or not text."""
     withheld: bool = False
@@ -62,6 +63,7 @@ class Choice(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     logprob: float | None = None
     """Natural log, of the choice as one action, under the sampling policy; absent: not recorded."""
     policy: str | None = None
+    """A key of the trace's `policies`; absent: a rule, or not recorded."""
     policy_version: int | None = None
     """Updates that the policy had seen; absent: not trained, or not recorded."""
     value: float | None = None
@@ -78,7 +80,9 @@ class Tokens(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     output: int | None = None
     """Completion tokens, reasoning included."""
     cache_read: int | None = None
+    """Prompt tokens read from a cache."""
     cache_write: int | None = None
+    """Prompt tokens written to a cache."""
     reasoning: int | None = None
     """Part of `output`."""
 
@@ -93,6 +97,7 @@ class Generation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What a training row needs of one model call. Token arrays are blobs, named by hash."""
 
     prompt_hash: str | None = None
+    """Hash of the rendered prompt; absent: not recorded."""
     token_ids: str | None = None
     """Blob of the sampled token ids, shape [K]."""
     logprobs: str | None = None
@@ -100,8 +105,11 @@ class Generation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     loss_mask: str | None = None
     """Blob, True where a token trains, shape [K]; absent: all of them."""
     sampling: Mapping[str, Scalar] = {}
+    """Temperature and the like, by name."""
     finish: str | None = None
+    """Why the call ended, in the model server's word; absent: not recorded."""
     policy_version: int | None = None
+    """Updates that the weights had seen; absent: not trained, or not recorded."""
 
 
 class EventFields(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"):
@@ -120,21 +128,28 @@ class EventFields(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag
     duration_s: float | None = None
     """The event occupies [t, t + duration_s]; absent: an instant, or not known."""
     usd: float | None = None
+    """What it cost, as the log says; absent: the log does not."""
     trusted: bool | None = None
     """False: text from outside (web, network, other vendors' agents); absent: not declared."""
     content: Content | None = None
+    """Its one text: prompt, task, body, arguments, result, answer; absent: it has none, or none was recorded."""
     choice: Choice | None = None
     """Absent: no policy chose this event, or its choice was not recorded."""
     labels: Mapping[str, Scalar] = {}
+    """Short facts of the producer: `uid` (its own id), `name`, `compaction`..."""
 
 
 class Turn(EventFields, frozen=True, gc=False, omit_defaults=True, tag="turn", kw_only=True):
     """One model call of one agent: from the latest thing it could have read to its last block."""
 
     model: str | None = None
+    """Absent: the agent's model, or not known."""
     policy: str | None = None
+    """A key of the trace's `policies`; absent: the agent's, or nothing trainable."""
     tokens: Tokens | None = None
+    """Absent: not recorded. Tokens sit on turns only, so that a sum counts each once."""
     generation: Generation | None = None
+    """Absent: the turn cannot become a training row."""
 
 
 class OrchestratorDecision(EventFields, frozen=True, gc=False, omit_defaults=True, tag="orchestrator_decision"):
@@ -145,6 +160,7 @@ class Spawn(EventFields, frozen=True, gc=False, omit_defaults=True, tag="spawn",
     """O1. `agent` made the agent `to`; its task is the content. It stands for the tool call that made it."""
 
     to: str = ""
+    """The new agent."""
 
 
 class Despawn(EventFields, frozen=True, gc=False, omit_defaults=True, tag="despawn", kw_only=True):
@@ -152,6 +168,7 @@ class Despawn(EventFields, frozen=True, gc=False, omit_defaults=True, tag="despa
 
     to: str = ""
     reason: str | None = None
+    """Absent: the log gives none."""
 
 
 class Delegate(EventFields, frozen=True, gc=False, omit_defaults=True, tag="delegate", kw_only=True):
@@ -165,6 +182,7 @@ class Message(EventFields, frozen=True, gc=False, omit_defaults=True, tag="messa
 
     to: str = ""
     channel: str | None = None
+    """What it went through (`SendMessage`, a room); absent: not known, or the only one."""
     delivered: bool | None = None
     """True only if the recipient's log shows it; absent: not known."""
 
@@ -204,6 +222,7 @@ class Memory(EventFields, frozen=True, gc=False, omit_defaults=True, tag="memory
 
     op: Literal["read", "write"] = "read"
     key: str = ""
+    """Where in the shared memory; a write reaches the later reads of its key."""
 
 
 class Stop(EventFields, frozen=True, gc=False, omit_defaults=True, tag="stop", kw_only=True):
@@ -225,8 +244,11 @@ class SafetyEvent(EventFields, frozen=True, gc=False, omit_defaults=True, tag="s
     """A guard, a permission or a detector spoke."""
 
     kind: str = ""
+    """`permission_denied`, `hook`, `refusal`..."""
     vector: AttackVector | None = None
+    """Absent: none was named."""
     verdict: str | None = None
+    """What the guard said; absent: nothing beyond `blocked`."""
     blocked: bool | None = None
     """True: what it judged did not happen; absent: not known."""
 
@@ -272,10 +294,13 @@ class Agent(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     id: str
     role: str = ""
+    """The producer's word for what it is there for: `general-purpose`, `voter`; empty: none given."""
     parent: str | None = None
     """Who spawned it; absent: a root, or not known."""
     model: str | None = None
+    """Absent: not known, or more than one; each turn then says its own."""
     policy: str | None = None
+    """A key of the trace's `policies`; absent: nothing trainable."""
     tools: tuple[str, ...] | None = None
     """Allow-list; absent: unknown, empty: none."""
     unlinked: bool = False

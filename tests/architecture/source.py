@@ -1,0 +1,47 @@
+"""The source tree as the architecture tests see it."""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "orchestrace"
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """(dotted name, file) of every module."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def functions(path: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
+    """(qualified name, node, is a method) of every function in a file."""
+
+    def walk(node: ast.AST, prefix: str, in_class: bool) -> Iterator[Any]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{prefix}{child.name}", child, in_class
+                yield from walk(child, f"{prefix}{child.name}.", False)
+            elif isinstance(child, ast.ClassDef):
+                yield from walk(child, f"{prefix}{child.name}.", True)
+            else:
+                yield from walk(child, prefix, in_class)
+
+    yield from walk(tree(path), "", False)
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def contract(identity: str) -> dict[str, Any]:
+    return next(c for c in project()["tool"]["importlinter"]["contracts"] if c["id"] == identity)
