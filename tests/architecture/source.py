@@ -45,3 +45,31 @@ def project() -> dict[str, Any]:
 
 def contract(identity: str) -> dict[str, Any]:
     return next(c for c in project()["tool"]["importlinter"]["contracts"] if c["id"] == identity)
+
+
+OPEN_MODULES = {
+    # modules that are imported by name, because their package's __init__ must stay light
+    "orchestrace.trace.graph": "needs numpy",
+    "orchestrace.trace.views": "needs numpy",
+    "orchestrace.trace.edit": "needs numpy",
+    "orchestrace.trace.survey": "one foreign form, read by name",
+    "orchestrace.training.loop": "needs torch",
+}
+
+
+@cache
+def offered(package: str) -> frozenset[str]:
+    """The `__all__` of a subpackage (`orchestrace.trace`)."""
+    path = PACKAGE / package.split(".")[1] / "__init__.py"
+    for node in tree(path).body if path.exists() else ():
+        if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
+            return frozenset(element.value for element in node.value.elts)
+    return frozenset()
+
+
+def is_public(module: str, qualified: str) -> bool:
+    """Whether users call it: offered by its package or in a module imported by name, and private nowhere."""
+    if any(part.startswith("_") for part in qualified.split(".")):
+        return False
+    package = ".".join(module.split(".")[:2])
+    return module in OPEN_MODULES or module.count(".") == 1 or qualified.split(".")[0] in offered(package)

@@ -6,19 +6,10 @@ import sys
 
 import pytest
 
-from architecture.source import PACKAGE, contract, modules, tree
+from architecture.source import OPEN_MODULES, PACKAGE, contract, modules, offered, tree
 
 ALL = list(modules())
 PURE = {"errors", "trace", "metrics", "report"}
-
-OPEN_MODULES = {
-    # modules that are imported by name, because their package's __init__ must stay light
-    "orchestrace.trace.graph": "needs numpy",
-    "orchestrace.trace.views": "needs numpy",
-    "orchestrace.trace.edit": "needs numpy",
-    "orchestrace.trace.survey": "one foreign form, read by name",
-    "orchestrace.training.loop": "needs torch",
-}
 
 
 def _pure(name: str) -> bool:
@@ -37,7 +28,9 @@ def test_pure_list_matches_the_layers():
 def test_pure_half_opens_and_prints_nothing(name, path):
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in {"open", "print", "input", "eval", "exec", "__import__"}, f"{name}: {node.lineno}"
+            assert node.func.id not in {"open", "print", "input", "eval", "exec", "__import__"}, (
+                f"{name}: {node.lineno}"
+            )
 
 
 @pytest.mark.parametrize(
@@ -72,17 +65,8 @@ def test_only_the_offered_names_cross_a_border(name, path):
         if full <= set(OPEN_MODULES):
             continue
         assert node.module == target, f"{name}: line {node.lineno} reaches into {node.module}"
-        offered = _offered(target)
-        wrong = {alias.name for alias in node.names} - offered - {m.split(".")[-1] for m in OPEN_MODULES}
+        wrong = {alias.name for alias in node.names} - offered(target) - {m.split(".")[-1] for m in OPEN_MODULES}
         assert not wrong, f"{name}: line {node.lineno}: {target} does not offer {sorted(wrong)}"
-
-
-def _offered(package: str) -> set[str]:
-    path = PACKAGE / package.split(".")[1] / "__init__.py"
-    for node in tree(path).body:
-        if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
-            return {element.value for element in node.value.elts}
-    return set()
 
 
 def test_environment_is_read_in_one_file():
