@@ -1,0 +1,92 @@
+"""Swim lanes in characters: one row an agent, one column a stretch of time."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.text import Text
+
+from orchestrace.cli.screen import said
+from orchestrace.report import Block, Lane
+from orchestrace.viewer.scale import clock, clock_ticks
+
+MOST_LANES = 24
+GLYPHS: Mapping[str, tuple[str, str, str]] = {
+    # kind: (glyph, style, meaning); told apart without colour too
+    "model": ("█", "cyan", "model"),
+    "tool": ("▒", "yellow", "tool"),
+    "wait": ("·", "bright_black", "waiting"),
+    "human": ("░", "magenta", "waiting for a person"),
+}
+
+
+def swim_lanes(lanes: Sequence[Lane], names: Mapping[str, str], *, width: int) -> list[Text]:
+    """The lanes, an axis under them and a legend. Empty where no time is known.
+
+    Args:
+      lanes: from `report.timeline`.
+      names: agent -> what to call it.
+      width: columns in all.
+    """
+    drawn = [lane for lane in lanes if lane.blocks]
+    if not drawn:
+        return []
+    left = min(22, max(len(names.get(lane.agent, lane.agent)) for lane in drawn[:MOST_LANES])) + 3
+    columns = max(10, width - left - 2)
+    first = min(lane.blocks[0].start_s for lane in drawn)
+    last = max(lane.blocks[-1].end_s for lane in drawn)
+    column_s = (last - first) / columns or 1.0
+    rows = [
+        _label(names.get(lane.agent, lane.agent), left).append_text(
+            _row(lane.blocks, first=first, column_s=column_s, columns=columns)
+        )
+        for lane in drawn[:MOST_LANES]
+    ]
+    if len(drawn) > MOST_LANES:
+        rows.append(Text(f"  and {len(drawn) - MOST_LANES} more agents", style="dim"))
+    rows.append(_axis(first, last, left=left, columns=columns))
+    rows.append(_legend({block.kind for lane in drawn for block in lane.blocks}, left))
+    return rows
+
+
+def _label(name: str, left: int) -> Text:
+    label = said(name)
+    label.truncate(left - 3, overflow="ellipsis", pad=True)
+    return Text("  ").append_text(label).append(" ")
+
+
+def _row(blocks: Sequence[Block], *, first: float, column_s: float, columns: int) -> Text:
+    """Each column shows what took most of it; busy moments win over waiting, so that short ones stay visible."""
+    share: list[dict[str, float]] = [{} for _ in range(columns)]
+    for block in blocks:
+        start, end = (block.start_s - first) / column_s, (block.end_s - first) / column_s
+        for column in range(max(0, int(start)), min(columns, int(end) + 1)):
+            covered = min(end, column + 1) - max(start, column)
+            if covered > 0:
+                share[column][block.kind] = share[column].get(block.kind, 0.0) + covered
+    row = Text()
+    for kinds in share:
+        busy = {kind: kinds[kind] for kind in ("model", "tool") if kind in kinds}
+        shown = busy if sum(busy.values()) >= 0.15 or not set(kinds) - set(busy) else kinds
+        kind = max(shown, key=lambda k: (shown[k], k), default="")
+        glyph, style, _ = GLYPHS.get(kind, (" ", "", ""))
+        row.append(glyph, style=style)
+    return row
+
+
+def _axis(first: float, last: float, *, left: int, columns: int) -> Text:
+    line = [" "] * (columns + left + 8)
+    end = 0
+    for tick in clock_ticks(last - first, max(2, columns // 14)):
+        place = left + round(tick / ((last - first) or 1.0) * (columns - 1))
+        label = clock(first + tick) if first else clock(tick)
+        if place >= end and place + len(label) < len(line):
+            line[place : place + len(label) + 1] = ["╵", *label]
+            end = place + len(label) + 2
+    return Text("".join(line).rstrip(), style="dim")
+
+
+def _legend(kinds: set[str], left: int) -> Text:
+    legend = Text(" " * left)
+    for kind, (glyph, style, meaning) in GLYPHS.items():
+        if kind in kinds:
+            legend.append(glyph, style=style).append(f" {meaning}   ", style="dim")
+    return legend

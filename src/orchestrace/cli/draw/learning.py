@@ -1,0 +1,52 @@
+"""What training came to, as a table: one column a setting, one row a policy."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from orchestrace.cli.screen import results, said
+from orchestrace.viewer.learning import Cell, settings, standings
+
+
+def draw_training(training: Mapping[str, Any]) -> None:
+    """Print the result of `train` or `eval`."""
+    console = results()
+    for part in training_parts(training):
+        console.print(part)
+
+
+def training_parts(training: Mapping[str, Any]) -> Iterable[Table | Text]:
+    """The table, what the numbers are, and where the run lies."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    table.add_column("Gap closed (value)", no_wrap=True, min_width=20)
+    for setting in settings(training):
+        table.add_column(said(setting.replace(",", ", ")), justify="right", no_wrap=True)
+    for standing in standings(training):
+        style = "bold green" if standing.learned else ""
+        table.add_row(said(standing.name, style), *(_cell(cell, style) for cell in standing.cells))
+    yield table
+    yield Text()
+    episodes = training.get("episodes")
+    if episodes:
+        note = f"Learned: mean of {episodes:,} episodes a setting, with its 95% interval; all else is exact."
+        yield Text(note, style="dim")
+    for setting, why in training.get("alarm", {}).items():
+        yield said(f"Too good to be true, {setting}: {why}", "bold red")
+    if training.get("updates"):
+        done = f"{training['updates']:,} updates, {training['decisions']:,} decisions"
+        if training.get("seconds"):
+            done += f", {training['seconds']:.0f} s"
+        yield said(done + (f"; the run is in {training['run_dir']}" if training.get("run_dir") else ""), "dim")
+
+
+def _cell(cell: Cell, style: str) -> Text:
+    if cell.value is None:
+        return Text("–", style="dim")
+    gap = "no gap" if cell.gap_closed is None else f"{cell.gap_closed:.3f}"
+    if cell.gap_closed_ci is not None:
+        low, high = cell.gap_closed_ci
+        gap += f" ±{(high - low) / 2:.3f}"
+    return Text(gap, style=style).append(f"  ({cell.value:.4f})", style="dim")

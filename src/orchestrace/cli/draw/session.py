@@ -1,0 +1,227 @@
+"""A report for a person to read in a terminal."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from orchestrace.cli.draw.lanes import swim_lanes
+from orchestrace.cli.screen import said
+from orchestrace.metrics import Segment
+from orchestrace.report import AgentRow, Report, headline, timeline
+from orchestrace.trace import Trace, observations
+from orchestrace.viewer.figures import parallelism, together
+from orchestrace.viewer.scale import clock, duration
+from orchestrace.viewer.tables import Figure
+from orchestrace.viewer.team import by_descent, called, tokens
+
+MOST_AGENTS = 40
+MOST_SEGMENTS = 14
+_STATUS_STYLE = {"completed": "green", "failed": "red", "cancelled": "yellow", "truncated": "yellow", "running": "cyan"}
+_UNKNOWN = "–"
+_BLINK_S = 0.5
+"""A shorter wait does not cut a piece of the critical path in two."""
+
+
+def session(report: Report, trace: Trace, *, width: int) -> Iterator[RenderableType]:
+    """The whole report, part by part."""
+    yield said(headline(report), "bold")
+    yield _subtitle(report)
+    yield from _titled("Team", [_team(report.agents)])
+    names = {row.id: called(row) for row in report.agents}
+    order = {row.id: place for place, row in enumerate(by_descent(report.agents))}
+    lanes = sorted(timeline(trace), key=lambda lane: order.get(lane.agent, len(order)))
+    yield from _titled("Time", swim_lanes(lanes, names, width=width))
+    yield from _titled("Figures", [_figures(parallelism(report))])
+    yield from _titled("Critical path", _critical_path(report, names))
+    yield from _titled("Together", [_figures(together(report))])
+    yield from _titled("Read with care", _care(report, trace))
+    yield Text()
+
+
+def session_table(reports: Sequence[Report]) -> Table:
+    """One row a session."""
+    table = _plain_table()
+    for column, justify in (("Session", "left"), ("Begun", "left"), ("Agents", "right"), ("Events", "right"),
+                            ("Tokens", "right"), ("Wall", "right"), ("Speed-up", "right")):  # fmt: skip
+        table.add_column(column, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    table.add_column("What matters", ratio=1)
+    for report in reports:
+        wall, speedup = report.parallelism.wall_s, report.parallelism.speedup
+        table.add_row(
+            said(_short(report.trace_id)),
+            said((report.started_at or _UNKNOWN)[:16].replace("T", " ")),
+            f"{len(report.agents):,}",
+            f"{sum(report.counts.values()):,}",
+            _UNKNOWN if report.tokens.total is None else tokens(report.tokens.total),
+            _UNKNOWN if wall is None else duration(wall),
+            _UNKNOWN if speedup is None else f"{speedup:.2f}×",
+            said(headline(report)),
+        )
+    return table
+
+
+def _short(trace_id: str) -> str:
+    """`claude_code:ef958aa1-0e93…` as `ef958aa1`: what tells sessions apart."""
+    name = trace_id.rpartition(":")[2]
+    return name.partition("-")[0] if len(name) == 36 else name[:24]
+
+
+def _subtitle(report: Report) -> Text:
+    events = sum(report.counts.values())
+    parts = [report.trace_id, report.system or "", report.topology or ""]
+    parts += [(report.started_at or "")[:19].replace("T", " "), f"{events:,} events"]
+    if report.tokens.total is not None:
+        parts.append(f"{report.tokens.total:,} tokens, {report.tokens.output or 0:,} of them output")
+    if report.usd is not None:
+        parts.append(f"${report.usd:,.2f}")
+    return said(" · ".join(part for part in parts if part), "dim")
+
+
+def _titled(title: str, parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """A title and its parts; nothing where there are none."""
+    first = True
+    for part in parts:
+        if first:
+            yield Text()
+            yield Text(title, style="bold underline")
+            first = False
+        yield part
+
+
+def _plain_table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+
+
+def _team(agents: Sequence[AgentRow]) -> RenderableType:
+    table = _plain_table()
+    table.add_column("Agent", no_wrap=True, max_width=44)
+    table.add_column("Role", no_wrap=True, max_width=22)
+    for column in ("Turns", "Tokens", "Busy", "From", "To"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("Status", no_wrap=True)
+    rows = by_descent(agents)
+    stems = _stems(rows)
+    for row, stem in list(zip(rows, stems, strict=True))[:MOST_AGENTS]:
+        table.add_row(
+            Text(stem, style="bright_black").append_text(said(called(row))),
+            said(row.role, "dim"),
+            f"{row.turns:,}",
+            _UNKNOWN if row.tokens is None else tokens(row.tokens),
+            _UNKNOWN if row.busy_s is None else duration(row.busy_s),
+            _UNKNOWN if row.start_s is None else clock(row.start_s),
+            _UNKNOWN if row.end_s is None else clock(row.end_s),
+            said(row.status.replace("_", " "), _STATUS_STYLE.get(row.status, "dim")),
+        )
+    if len(rows) > MOST_AGENTS:
+        table.add_row(Text(f"and {len(rows) - MOST_AGENTS} more", style="dim"))
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _stems(rows: Sequence[AgentRow]) -> list[str]:
+    """The branches before each name. Rows stand under their parents, so depth and what follows say it all."""
+    stems: list[str] = []
+    open_depths: set[int] = set()
+    for row in reversed(rows):
+        last = row.depth not in open_depths
+        bars = "".join("│ " if depth in open_depths else "  " for depth in range(1, row.depth))
+        stems.append(bars + ("└ " if last else "├ ") if row.depth else "")
+        open_depths = {depth for depth in open_depths if depth < row.depth} | ({row.depth} if row.depth else set())
+    return stems[::-1]
+
+
+def _figures(figures: Iterable[Figure]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True, min_width=20)
+    table.add_column(justify="right", no_wrap=True, style="bold", min_width=12)
+    table.add_column(style="dim")
+    for figure in figures:
+        table.add_row(said(figure.name), said(figure.value), said(figure.meaning))
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _critical_path(report: Report, names: dict[str, str]) -> list[RenderableType]:
+    """The longest pieces in order of time; neighbours of one agent and reason are one piece."""
+    pieces = _joined(report.parallelism.critical_path)
+    if not pieces:
+        return []
+    longest = sorted(pieces, key=lambda piece: piece[0].start_s - piece[-1].end_s)[:MOST_SEGMENTS]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    for justify in ("right", "right", "left", "left"):
+        table.add_column(justify=justify, no_wrap=True)
+    for piece in sorted(longest, key=lambda piece: piece[0].start_s):
+        start, end = piece[0].start_s, piece[-1].end_s
+        style = "" if any(part.busy for part in piece) else "dim"
+        table.add_row(
+            Text(clock(start), style="dim"),
+            Text(duration(end - start), style=style or "bold"),
+            said(names.get(piece[0].agent, piece[0].agent), style),
+            said(_reason(piece, names), style),
+        )
+    shown: list[RenderableType] = [Padding(table, (0, 0, 0, 2))]
+    rest = len(pieces) - len(longest)
+    if rest:
+        kept = sum(piece[-1].end_s - piece[0].start_s for piece in longest)
+        total = report.parallelism.elapsed_s or 0.0
+        share = f", {(total - kept) / total:.1%} of the time" if total else ""
+        shown.append(Text(f"  and {rest} shorter pieces{share}", style="dim"))
+    return shown
+
+
+def _joined(path: Sequence[Segment]) -> list[list[Segment]]:
+    pieces: list[list[Segment]] = []
+    for segment in path:
+        blink = segment.end_s - segment.start_s < _BLINK_S
+        if pieces and pieces[-1][-1].agent == segment.agent and (pieces[-1][-1].busy == segment.busy or blink):
+            pieces[-1].append(segment)
+        else:
+            pieces.append([segment])
+    return pieces
+
+
+def _reason(piece: Sequence[Segment], names: dict[str, str]) -> str:
+    if len(piece) == 1:
+        before, waiting, agent = piece[0].reason.partition("waiting for ")
+        return f"{before}{waiting}{names.get(agent, agent)}"
+    by_reason: dict[str, float] = {}
+    for segment in piece:
+        by_reason[segment.reason] = by_reason.get(segment.reason, 0.0) + segment.end_s - segment.start_s
+    parts = sorted(by_reason.items(), key=lambda item: -item[1])
+    if len(parts) == 1:
+        return f"{parts[0][0]}, {len(piece)} times"
+    return ", ".join(f"{reason} {duration(seconds)}" for reason, seconds in parts)
+
+
+def _care(report: Report, trace: Trace) -> list[RenderableType]:
+    """What was skipped, repaired or guessed, and facts about the log."""
+    seen = observations(trace)
+    ignored = {kind: n for kind, n in report.diagnostics.items() if kind.startswith("ignored_")}
+    other = {kind: n for kind, n in report.diagnostics.items() if kind not in ignored}
+    lines: list[RenderableType] = []
+    if seen:
+        lines.append(said("  seen in the log: " + _counts(seen)))
+    if other:
+        lines.append(said("  counted on import: " + _counts(other)))
+    if ignored:
+        named = {kind.removeprefix("ignored_"): n for kind, n in ignored.items()}
+        lines.append(
+            said(f"  housekeeping records that are no events: {sum(named.values()):,} ({_counts(named)})", "dim")
+        )
+    e = report.evidence
+    total = e.explicit + e.matched + e.positional
+    if total:
+        lines.append(
+            said(
+                f"  of {total:,} edges, {e.explicit / total:.0%} rest on ids that the producer wrote, "
+                f"{e.matched / total:.0%} on matching texts, {e.positional / total:.0%} on order alone",
+                "dim",
+            )
+        )
+    return lines
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in sorted(counts.items(), key=lambda item: -item[1]))

@@ -1,0 +1,121 @@
+"""`orchestrace env`: environments with a known optimum."""
+
+from collections.abc import Iterator, Sequence
+
+import click
+from rich.text import Text
+
+from orchestrace.cli.screen import results, said, show_json
+from orchestrace.envs import ENVIRONMENTS, Env, by_name
+from orchestrace.errors import RecipeError
+
+MOST_STATES = 40
+
+
+@click.group()
+def env() -> None:
+    """Environments with a known optimum."""
+
+
+@env.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def list_(*, as_json: bool) -> None:
+    """Every environment and its settings."""
+    if as_json:
+        show_json({name: {"about": entry.about, "parameters": {k: p._asdict() for k, p in entry.parameters.items()}}
+                   for name, entry in ENVIRONMENTS.items()})  # fmt: skip
+        return
+    console = results()
+    for name, entry in ENVIRONMENTS.items():
+        console.print(Text(name, style="bold").append(f"  {entry.about}", style="dim"))
+        for key, parameter in entry.parameters.items():
+            limits = f"{parameter.low:g} to {parameter.high:g}"
+            console.print(f"    {key} = {parameter.default:g}   {parameter.about} ({limits})")
+
+
+@env.command()
+@click.argument("name")
+@click.option("--set", "assignments", multiple=True, metavar="K=V", help="A setting: --set cr=0.05.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def solve(*, name: str, assignments: tuple[str, ...], as_json: bool) -> None:
+    """The optimum of environment NAME, its baselines, and what to do in each state that can be reached."""
+    solved = by_name(name, numbers(assignments))
+    null = solved.null()
+    policy = {solved.state_name(state): solved.actions[solved.optimal_action(state)] for state in reachable(solved)}
+    document = {
+        "env": name,
+        "params": dict(solved.settings),
+        "optimum": solved.optimal_value(),
+        "null_value": null.value,
+        "null_policy": null.action,
+        "baselines": dict(solved.baselines()),
+        "policy": policy,
+    }
+    if as_json:
+        show_json(document)
+    else:
+        _draw(solved, policy)
+
+
+def numbers(assignments: Sequence[str]) -> dict[str, float]:
+    """`cr=0.05` words as numbers by key.
+
+    Raises:
+      RecipeError: a word is no assignment of a number.
+    """
+    found: dict[str, float] = {}
+    for word in assignments:
+        key, equals, text = word.partition("=")
+        value = _number(text) if equals else None
+        if not key or value is None:
+            raise RecipeError(f"{word!r} sets nothing", place="--set", remedy="write key=number, as in --set cr=0.05")
+        found[key.strip()] = value
+    return found
+
+
+def _number(text: str) -> float | None:
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return None
+
+
+def reachable(solved: Env) -> list[int]:
+    """States that the optimal policy, or one action after it, can reach: those where acting well matters."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    best = np.array([solved.optimal_action(state) for state in range(len(solved.features()))])
+    states = np.full(20_000, solved.start)
+    seen = {solved.start}
+    for _ in range(64):
+        step = solved.step(states, best[states], rng)
+        states = step.states[~step.done]
+        seen |= set(states.tolist())
+        if not states.size:
+            break
+    return sorted(seen, key=lambda state: (abs(state - solved.start), state))
+
+
+def _draw(solved: Env, policy: dict[str, str]) -> None:
+    console = results()
+    for line in _lines(solved):
+        console.print(line)
+    console.print(Text("What to do", style="bold underline"))
+    for state, action in list(policy.items())[:MOST_STATES]:
+        console.print(said(f"  {state:<24}{action}"))
+    if len(policy) > MOST_STATES:
+        console.print(f"  and {len(policy) - MOST_STATES} more states; --json lists them all")
+
+
+def _lines(solved: Env) -> Iterator[Text]:
+    best, null = solved.optimal_value(), solved.null()
+    settings = ", ".join(f"{key}={value:g}" for key, value in solved.settings.items())
+    yield Text(solved.name, style="bold").append(f"  {settings}", style="dim")
+    yield Text(f"  {'optimum V*':<32}{best:9.5f}   gap closed 1.000")
+    for name, value in sorted(solved.baselines().items(), key=lambda item: -item[1]):
+        gap = f"{(value - null.value) / (best - null.value):.3f}" if best > null.value else "none to close"
+        yield Text(f"  {name:<32}{value:9.5f}   gap closed {gap}")
+    yield Text(f"  {f'best constant ({null.action})':<32}{null.value:9.5f}   gap closed 0.000")

@@ -1,0 +1,41 @@
+"""The two consoles: results on stdout, progress and warnings on stderr."""
+
+import json
+import sys
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from orchestrace.trace import escaped
+
+
+def results() -> Console:
+    """Where results go. Nothing is read as markup and nothing is guessed at: texts come from strangers."""
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if not console.is_terminal and console.width < 100:
+        console.width = 100  # a pipe has no width; this one fits the tables
+    return console
+
+
+def notes() -> Console:
+    """Where progress and warnings go."""
+    return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+
+
+def warn(message: str) -> None:
+    """One line on stderr."""
+    click.echo(f"orchestrace: {escaped(message)}", err=True)
+
+
+def show_json(document: Any) -> None:
+    """One JSON document on stdout, indented; texts escape what a terminal would act upon."""
+    plain = msgspec.to_builtins(document)
+    click.echo(json.dumps(plain, indent=2, ensure_ascii=True, allow_nan=False))
+
+
+def said(text: str, style: str = "") -> Text:
+    """A text from anywhere, made safe for a terminal."""
+    return Text(escaped(text), style=style)
