@@ -38,10 +38,11 @@ def list_(*, as_json: bool) -> None:
 @click.option("--set", "assignments", multiple=True, metavar="K=V", help="A setting: --set cr=0.05.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def solve(*, name: str, assignments: tuple[str, ...], as_json: bool) -> None:
-    """The optimum of environment NAME, its baselines, and what to do in each state that can be reached."""
+    """The optimum of environment NAME, its baselines, and what to do in each state."""
     solved = by_name(name, numbers(assignments))
     null = solved.null()
-    policy = {solved.state_name(state): solved.actions[solved.optimal_action(state)] for state in reachable(solved)}
+    states = sorted(range(len(solved.features())), key=lambda state: (abs(state - solved.start), -state))
+    policy = {solved.state_name(state): solved.actions[solved.optimal_action(state)] for state in states}
     document = {
         "env": name,
         "params": dict(solved.settings),
@@ -80,23 +81,6 @@ def _number(text: str) -> float | None:
         except ValueError:
             continue
     return None
-
-
-def reachable(solved: Env) -> list[int]:
-    """States that the optimal policy, or one action after it, can reach: those where acting well matters."""
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    best = np.array([solved.optimal_action(state) for state in range(len(solved.features()))])
-    states = np.full(20_000, solved.start)
-    seen = {solved.start}
-    for _ in range(64):
-        step = solved.step(states, best[states], rng)
-        states = step.states[~step.done]
-        seen |= set(states.tolist())
-        if not states.size:
-            break
-    return sorted(seen, key=lambda state: (abs(state - solved.start), state))
 
 
 def _draw(solved: Env, policy: dict[str, str]) -> None:
