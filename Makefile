@@ -19,7 +19,7 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --config pyproject.toml
+	$(BIN)/lint-imports
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -76,7 +76,76 @@ def trace_page() -> str:
     return "\n".join([*header, *parts, "## Laws", "", "```text", laws, "```", ""])
 
 
-PAGES = {"trace.md": trace_page}
+def report_page() -> str:
+    """The JSON of `orchestrace report --json`: every key, from the structs that it is."""
+    parts = ["# The report", "", "Written by `python docs/generate.py` from `orchestrace.report` and `.metrics`.", ""]
+    parts.append(ast.get_docstring(ast.parse((SOURCE / "report" / "document.py").read_text(encoding="utf-8"))) or "")
+    parts.append("")
+    found = list(structs(SOURCE / "report" / "document.py"))
+    parts += [struct_table(s, 2) for s in reversed(found)]
+    for module in ("parallelism", "critical_path", "collaboration", "overhead", "tokens"):
+        parts += [struct_table(s, 2) for s in structs(SOURCE / "metrics" / f"{module}.py") if s.fields]
+    return "\n".join(parts)
+
+
+def commands_page() -> str:
+    """Every command with its help, as it prints it."""
+    import click
+
+    from orchestrace.cli.main import COMMANDS, program
+
+    parts = ["# Commands", "", "Written by `python docs/generate.py` from the commands' own help.", ""]
+    ctx = click.Context(program, info_name="orchestrace", terminal_width=100, max_content_width=100)
+    for name in COMMANDS:
+        command = program.get_command(ctx, name)
+        own = click.Context(command, info_name=name, parent=ctx, terminal_width=100, max_content_width=100)
+        parts += [f"## {name}", "", "```text", command.get_help(own), "```", ""]
+        for verb in getattr(command, "commands", {}).values():
+            inner = click.Context(verb, info_name=verb.name, parent=own, terminal_width=100, max_content_width=100)
+            parts += [f"### {name} {verb.name}", "", "```text", verb.get_help(inner), "```", ""]
+    return "\n".join(parts)
+
+
+def environments_page() -> str:
+    """Every environment with its parameters and baselines."""
+    from orchestrace.envs import ENVIRONMENTS, by_name
+
+    parts = ["# Environments", "", "Written by `python docs/generate.py` from `orchestrace.envs`.", ""]
+    for name, entry in ENVIRONMENTS.items():
+        env = by_name(name, {})
+        parts += [f"## {name}", "", entry.about, "", "| setting | default | range | |", "|---|---|---|---|"]
+        for key, p in entry.parameters.items():
+            parts.append(f"| `{key}` | {p.default:g} | {p.low:g} to {p.high:g} | {_cell(p.about)} |")
+        parts += ["", "With the defaults:", "", "| policy | value |", "|---|---|"]
+        values = {"optimum V*": env.optimal_value(), **env.baselines(), f"V_null ({env.null()[0]})": env.null()[1]}
+        parts += [f"| {key} | {value:.5f} |" for key, value in values.items()] + [""]
+    return "\n".join(parts)
+
+
+def recipes_page() -> str:
+    """Every key of a recipe."""
+    from orchestrace.training import keys
+
+    parts = ["# Recipes", "", "Written by `python docs/generate.py` from `orchestrace.training.recipe`.", ""]
+    parts += [
+        "A recipe is a TOML file. An unknown key is an error.",
+        "",
+        "| key | type | default | |",
+        "|---|---|---|---|",
+    ]
+    for key in keys():
+        default = f"`{key.default}`" if key.default else "required"
+        parts.append(f"| `{key.name}` | `{_cell(key.type)}` | {_cell(default)} | {_cell(key.meaning)} |")
+    return "\n".join([*parts, ""])
+
+
+PAGES = {
+    "trace.md": trace_page,
+    "report.md": report_page,
+    "commands.md": commands_page,
+    "environments.md": environments_page,
+    "recipes.md": recipes_page,
+}
 
 
 def main() -> int:

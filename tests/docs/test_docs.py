@@ -1,0 +1,70 @@
+"""Documentation that can fail."""
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cli.command import run
+from orchestrace.cli.main import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_readme_python_runs_and_prints_what_it_says():
+    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
+    assert len(blocks) >= 3
+    out = io.StringIO()
+    scope: dict[str, object] = {}
+    with contextlib.redirect_stdout(out):
+        for block in blocks:
+            exec(compile(block, "README.md", "exec"), scope)
+    said = re.findall(r"```text\n(.*?)```", README, re.S)
+    assert out.getvalue().endswith(said[-1])
+
+
+@pytest.mark.parametrize("line", re.findall(r"^orchestrace (.*?)(?:\s{2,}#.*)?$", README, re.M))
+def test_readme_commands_exist(line):
+    words = line.split()
+    assert words[0] in COMMANDS
+    verb = words[:2] if words[0] == "env" else words[:1]
+    about = run(*verb, "--help")
+    assert about.code == 0
+    for option in (word for word in words if word.startswith("--")):
+        assert option in about.out
+
+
+def test_readme_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in set(re.findall(r"make ([a-z-]+)", README)):
+        assert re.search(rf"^{target}:", makefile, re.M), target
+
+
+def test_ci_runs_the_readme_commands():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "ORCHESTRACE_REQUIRE_SAMPLES=1" in script
+    assert script.index("make test") < script.index("make check")
+
+
+def test_reference_is_fresh():
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_torch_is_pinned_in_one_file_alone():
+    pins = [
+        path.name
+        for path in [ROOT / "pyproject.toml", ROOT / "constraints.txt", ROOT / "Makefile"]
+        if "torch==" in path.read_text(encoding="utf-8")
+    ]
+    assert pins == ["constraints.txt"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(d.startswith("torch>=") for d in project["optional-dependencies"]["train"])
