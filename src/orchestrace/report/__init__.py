@@ -14,22 +14,35 @@ from orchestrace.report.document import (
     TeamAndRoles,
     TraceScale,
 )
+from orchestrace.report.figures import Figure, counted, key_figures, parallelism_figures, team_figures
 from orchestrace.report.headline import headline
 from orchestrace.report.summary import report
 from orchestrace.report.timeline import Block, Lane, timeline
+from orchestrace.report.words import by_descent, called, clock, duration, noted, tokens
 
 __all__ = [
     "AgentRow",
     "Block",
     "Checklist",
     "EvidenceCounts",
+    "Figure",
     "Lane",
     "Report",
     "RewardChannels",
     "SafetyInstrumentation",
     "TeamAndRoles",
     "TraceScale",
+    "by_descent",
+    "called",
+    "clock",
+    "counted",
+    "duration",
     "headline",
+    "key_figures",
+    "noted",
+    "parallelism_figures",
     "report",
+    "team_figures",
     "timeline",
+    "tokens",
 ]

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from orchestrace.cli.screen import said
-from orchestrace.report import Block, Lane
-from orchestrace.viewer.scale import clock, clock_ticks
+from orchestrace.report import Block, Lane, clock
+from orchestrace.viewer import clock_ticks
 
 MOST_LANES = 24
 GLYPHS: Mapping[str, tuple[str, str, str]] = {

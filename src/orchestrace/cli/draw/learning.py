@@ -8,25 +8,29 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrace.cli.screen import results, said
-from orchestrace.viewer.learning import Cell, settings, standings
+from orchestrace.viewer import Cell, settings, standings
 
 
 def draw_training(training: Mapping[str, Any]) -> None:
     """Print the result of `train` or `eval`."""
     console = results()
-    for part in training_parts(training):
+    for part in training_parts(training, width=console.width):
         console.print(part)
 
 
-def training_parts(training: Mapping[str, Any]) -> Iterable[Table | Text]:
-    """The table, what the numbers are, and where the run lies."""
+def training_parts(training: Mapping[str, Any], *, width: int) -> Iterable[Table | Text]:
+    """The table, what the numbers are, and where the run lies. Where it is narrow, the values give way to the gaps."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-    table.add_column("Gap closed (value)", no_wrap=True, min_width=20)
-    for setting in settings(training):
-        table.add_column(said(setting.replace(",", ", ")), justify="right", no_wrap=True)
+    columns = settings(training)
+    with_values = width >= 26 + 24 * len(columns)
+    table.add_column("Gap closed (value)" if with_values else "Gap closed", no_wrap=True, min_width=20)
+    for setting in columns:
+        table.add_column(said(setting.replace(",", ", ") or training["env"]), justify="right", no_wrap=True)
     for standing in standings(training):
         style = "bold green" if standing.learned else ""
-        table.add_row(said(standing.name, style), *(_cell(cell, style) for cell in standing.cells))
+        table.add_row(
+            said(standing.name, style), *(_cell(cell, style, with_value=with_values) for cell in standing.cells)
+        )
     yield table
     yield Text()
     episodes = training.get("episodes")
@@ -42,11 +46,12 @@ def training_parts(training: Mapping[str, Any]) -> Iterable[Table | Text]:
         yield said(done + (f"; the run is in {training['run_dir']}" if training.get("run_dir") else ""), "dim")
 
 
-def _cell(cell: Cell, style: str) -> Text:
+def _cell(cell: Cell, style: str, *, with_value: bool) -> Text:
     if cell.value is None:
         return Text("–", style="dim")
     gap = "no gap" if cell.gap_closed is None else f"{cell.gap_closed:.3f}"
     if cell.gap_closed_ci is not None:
         low, high = cell.gap_closed_ci
         gap += f" ±{(high - low) / 2:.3f}"
-    return Text(gap, style=style).append(f"  ({cell.value:.4f})", style="dim")
+    shown = Text(gap, style=style)
+    return shown.append(f"  ({cell.value:.4f})", style="dim") if with_value else shown

@@ -11,12 +11,21 @@ from rich.text import Text
 from orchestrace.cli.draw.lanes import swim_lanes
 from orchestrace.cli.screen import said
 from orchestrace.metrics import Segment
-from orchestrace.report import AgentRow, Report, headline, timeline
+from orchestrace.report import (
+    AgentRow,
+    Figure,
+    Report,
+    by_descent,
+    called,
+    clock,
+    duration,
+    headline,
+    parallelism_figures,
+    team_figures,
+    timeline,
+    tokens,
+)
 from orchestrace.trace import Trace, observations
-from orchestrace.viewer.figures import parallelism, together
-from orchestrace.viewer.scale import clock, duration
-from orchestrace.viewer.tables import Figure
-from orchestrace.viewer.team import by_descent, called, tokens
 
 MOST_AGENTS = 40
 MOST_SEGMENTS = 14
@@ -35,9 +44,9 @@ def session(report: Report, trace: Trace, *, width: int) -> Iterator[RenderableT
     order = {row.id: place for place, row in enumerate(by_descent(report.agents))}
     lanes = sorted(timeline(trace), key=lambda lane: order.get(lane.agent, len(order)))
     yield from _titled("Time", swim_lanes(lanes, names, width=width))
-    yield from _titled("Figures", [_figures(parallelism(report))])
+    yield from _titled("Figures", [_figures(parallelism_figures(report))])
     yield from _titled("Critical path", _critical_path(report, names))
-    yield from _titled("Together", [_figures(together(report))])
+    yield from _titled("Together", [_figures(team_figures(report))])
     yield from _titled("Read with care", _care(report, trace))
     yield Text()
 
@@ -49,10 +58,11 @@ def session_table(reports: Sequence[Report]) -> Table:
                             ("Tokens", "right"), ("Wall", "right"), ("Speed-up", "right")):  # fmt: skip
         table.add_column(column, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     table.add_column("What matters", ratio=1)
+    names = _short_names([report.trace_id for report in reports])
     for report in reports:
         wall, speedup = report.parallelism.wall_s, report.parallelism.speedup
         table.add_row(
-            said(_short(report.trace_id)),
+            said(names[report.trace_id]),
             said((report.started_at or _UNKNOWN)[:16].replace("T", " ")),
             f"{len(report.agents):,}",
             f"{sum(report.counts.values()):,}",
@@ -64,10 +74,14 @@ def session_table(reports: Sequence[Report]) -> Table:
     return table
 
 
-def _short(trace_id: str) -> str:
-    """`claude_code:ef958aa1-0e93…` as `ef958aa1`: what tells sessions apart."""
-    name = trace_id.rpartition(":")[2]
-    return name.partition("-")[0] if len(name) == 36 else name[:24]
+def _short_names(trace_ids: Sequence[str]) -> dict[str, str]:
+    """The least that tells sessions apart: `claude_code:ef958aa1-0e93…` as `ef958aa1`, or as much more as it takes."""
+    names = {trace_id: trace_id.rpartition(":")[2] for trace_id in trace_ids}
+    for length in (8, 13, 24):
+        short = {trace_id: name[:length] for trace_id, name in names.items()}
+        if len(set(short.values())) == len(short):
+            return short
+    return names
 
 
 def _subtitle(report: Report) -> Text:

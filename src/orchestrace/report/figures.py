@@ -1,0 +1,114 @@
+"""The numbers of a report as rows: name, value, and what it means, or why it cannot be known."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from orchestrace.report.document import Report
+from orchestrace.report.words import duration, tokens
+
+
+class Figure(NamedTuple):
+    """A number and what it means."""
+
+    name: str
+    value: str
+    meaning: str = ""
+
+
+def key_figures(report: Report) -> list[Figure]:
+    """The few large numbers on top; those that are not known are left out."""
+    told = report.parallelism
+    found = [
+        Figure("Agents", f"{len(report.agents):,}", "with the root"),
+        Figure("Wall", _time(told.wall_s), _WALL),
+        Figure("Work", _time(told.work_s), _WORK),
+        Figure("Speed-up", _times(told.speedup), _SPEEDUP),
+        Figure("Most at once", _count(told.peak_concurrency), "agents busy at one time"),
+        Figure("Tokens", _tokens(report.tokens.total), "of all agents, cache included"),
+    ]
+    return [figure for figure in found if figure.value]
+
+
+def parallelism_figures(report: Report) -> Iterator[Figure]:
+    """Work, span and what running side by side bought."""
+    told = report.parallelism
+    rows = (
+        ("work_s", _time(told.work_s), "Work", _WORK),
+        ("span_s", _time(told.span_s), "Span", "busy part of the critical path: no team of these agents is faster"),
+        ("elapsed_s", _time(told.elapsed_s), "Elapsed", "from the first busy moment to the last"),
+        ("human_s", _time(told.human_s), "Waiting for a person", "nobody busy, and a person spoke next"),
+        ("wall_s", _time(told.wall_s), "Wall", _WALL),
+        ("speedup", _times(told.speedup), "Speed-up", _SPEEDUP),
+        ("peak_concurrency", _count(told.peak_concurrency), "Most at once", "agents busy at one time"),
+        ("efficiency", _share(told.efficiency), "Efficiency", "speed-up / most at once"),
+        ("critical_steps", _count(told.critical_steps), "Critical steps", "turns on the longest branch, by stages"),
+    )
+    for key, value, name, meaning in rows:
+        yield _known(report, f"parallelism.{key}", value, name=name, meaning=meaning)
+
+
+def team_figures(report: Report) -> Iterator[Figure]:
+    """What agents told each other, and what it cost."""
+    told, cost = report.collaboration, report.overhead
+    lost = f"{told.undelivered:,} never delivered, {told.delivery_unknown:,} unknown"
+    unread = f"{told.failed_returns:,} no success, {told.unconsumed_returns:,} never read"
+    yield Figure("Messages", f"{told.messages:,}", lost)
+    yield Figure("Returns", f"{told.returns:,}", unread)
+    each = cost.delegation_cost_tokens
+    rows = (
+        ("collaboration.unconsumed_tokens", _tokens(told.unconsumed_tokens), "Tokens never read",
+         "of agents of which no return was read"),
+        ("collaboration.redundancy", _share(told.redundancy), "Redundancy", "messages whose text had been sent before"),
+        ("overhead.protocol_overhead", _share(cost.protocol_overhead), "Protocol overhead",
+         "output tokens that went into running the team"),
+        ("overhead.delegation_cost_tokens", _tokens(each), "Tokens a delegation", "of the whole trace"),
+    )  # fmt: skip
+    for path, value, name, meaning in rows:
+        yield _known(report, path, value, name=name, meaning=meaning)
+    t = report.tokens
+    kinds = (("input", t.input), ("output", t.output), ("cache read", t.cache_read), ("cache write", t.cache_write))
+    for kind, n in kinds:
+        yield Figure(f"Tokens, {kind}", "unknown" if n is None else f"{n:,}")
+
+
+def counted(report: Report) -> list[Figure]:
+    """What was skipped, repaired or guessed, and how the edges are known."""
+    e = report.evidence
+    return [
+        *(Figure(kind.replace("_", " "), f"{n:,}", "") for kind, n in report.diagnostics.items()),
+        Figure("edges by id", f"{e.explicit:,}", "the producer wrote the link"),
+        Figure("edges by match", f"{e.matched:,}", "a unique text, prompt or name"),
+        Figure("edges by position", f"{e.positional:,}", "order or time alone"),
+    ]
+
+
+_WALL = "elapsed, without waiting for a person"
+_WORK = "time in which each agent was busy, summed over agents"
+_SPEEDUP = "work / wall: how much faster than one agent that does it all"
+
+
+def _tokens(n: float | None) -> str:
+    return "" if n is None else tokens(round(n))
+
+
+def _known(report: Report, path: str, value: str, *, name: str, meaning: str) -> Figure:
+    """A figure, or the reason why it is not known; `path` is its place in the report."""
+    if value:
+        return Figure(name, value, meaning)
+    return Figure(name, "unknown", report.unknown.get(path, meaning))
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else duration(seconds)
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.2f}×"
+
+
+def _share(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.0%}"
+
+
+def _count(n: int | None) -> str:
+    return "" if n is None else f"{n:,}"

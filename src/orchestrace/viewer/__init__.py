@@ -1,0 +1,22 @@
+"""The viewer: a trace and its report as one self-contained page.
+
+Pictures are SVG, there is no script, and every text of a log is escaped (`markup`). Reading order: `markup`, `scale`,
+`lanes` and `curve` (pictures of plain structs), `tables`, `team` and `long_tables` (from trace and report to those
+structs), `learning`, `page`.
+"""
+
+from orchestrace.viewer.learning import Cell, Standing, settings, standings
+from orchestrace.viewer.page import Episode, Session, demo_page, report_page
+from orchestrace.viewer.scale import clock_ticks
+
+__all__ = [
+    "Cell",
+    "Episode",
+    "Session",
+    "Standing",
+    "clock_ticks",
+    "demo_page",
+    "report_page",
+    "settings",
+    "standings",
+]

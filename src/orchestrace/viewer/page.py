@@ -1,0 +1,184 @@
+"""Whole pages: one file each, no script, nothing loaded."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from orchestrace.report import (
+    Report,
+    by_descent,
+    called,
+    counted,
+    duration,
+    headline,
+    key_figures,
+    noted,
+    parallelism_figures,
+    team_figures,
+)
+from orchestrace.trace import Trace
+from orchestrace.viewer.lanes import lanes_svg
+from orchestrace.viewer.learning import learning_sections
+from orchestrace.viewer.long_tables import agent_table, more, path_table
+from orchestrace.viewer.markup import Markup, element, joined
+from orchestrace.viewer.tables import (
+    Node,
+    figures_table,
+    left_out,
+    legend,
+    picture,
+    section,
+    stats,
+    table,
+    tree,
+)
+from orchestrace.viewer.tables import document as html_document
+from orchestrace.viewer.team import team_lanes
+
+_LEGEND = {
+    "turn": "model call", "tool": "tool call", "failed": "failed tool call", "compaction": "context folded",
+    "human": "a person spoke", "decision": "decision", "aggregate": "returns taken up", "stop": "stop",
+    "critical": "critical path", "critical waiting": "waiting on it", "spawn": "spawn", "return": "return",
+    "unread": "return never read", "message": "message", "undelivered": "message never delivered",
+}  # fmt: skip
+
+
+class Session(NamedTuple):
+    """A trace and its report."""
+
+    report: Report
+    trace: Trace
+
+
+class Episode(NamedTuple):
+    """One episode of the learned policy."""
+
+    name: str
+    """Of which setting: `cr=0.02,ct=0.005`."""
+    report: Report
+    trace: Trace
+
+
+def report_page(*sessions: Session) -> str:
+    """The page of `report --html`: one session, or several one after the other.
+
+    Args:
+      sessions: at least one.
+    """
+    first = sessions[0].report
+    title = headline(first) if len(sessions) == 1 else f"{len(sessions)} sessions"
+    body: list[Markup] = []
+    for i, session in enumerate(sessions):
+        if len(sessions) > 1:
+            body += _header(session.report, level="h2")
+        body += session_sections(session, prefix=f"s{i}-")
+    header = _header(first) if len(sessions) == 1 else [element("h1", title)]
+    return html_document(title, header, body)
+
+
+def demo_page(
+    session: Session,
+    *,
+    training: Mapping[str, Any] | None = None,
+    curve: Iterable[Mapping[str, Any]] = (),
+    episodes: Sequence[Episode] = (),
+) -> str:
+    """The page of `demo`: the report of a session, then what an orchestrator learned, then an episode of it.
+
+    Args:
+      session: the imported session.
+      training: the JSON contract of `train`; absent: training was not finished, and the page says so.
+      curve: rows of `curve.jsonl`.
+      episodes: of the learned policy; each is drawn.
+    """
+    body = session_sections(session, prefix="s-")
+    if training is None:
+        body.append(section("Learning", element("p", "Training was not finished."), anchor="learning"))
+    else:
+        body += learning_sections(training, curve)
+    body += (_episode(episode, i) for i, episode in enumerate(episodes))
+    return html_document(headline(session.report), _header(session.report), body)
+
+
+def session_sections(session: Session, *, prefix: str = "") -> list[Markup]:
+    """Tree, swim lanes, figures, critical path, diagnostics of one trace. `prefix` keeps ids apart."""
+    report, trace = session
+    columns, rows = agent_table(report)
+    agents = table("Every agent, under the one that spawned it.", columns, rows)
+    as_table = _details("The same as a table", agents, left_out(more(len(report.agents))))
+    hint = element("p", "Time runs to the right. Point at anything to see what it is.", class_="soft")
+    parts = (hint, *_lanes(report, trace), as_table)
+    return [
+        section("Who was spawned by whom", tree(_nodes(report)), anchor=f"{prefix}tree"),
+        section("Who did what when", *parts, anchor=f"{prefix}lanes"),
+        section("In numbers", _numbers(report), _path(report), anchor=f"{prefix}figures"),
+        section("What was skipped, repaired or guessed", figures_table("Counts", counted(report)),
+                anchor=f"{prefix}diagnostics"),
+    ]  # fmt: skip
+
+
+def _header(report: Report, level: str = "h1") -> list[Markup]:
+    source = report.source.adapter if report.source is not None else "recorded by orchestrace"
+    n = sum(report.counts.values())
+    elapsed = report.parallelism.elapsed_s
+    said = [
+        f"{len(report.agents):,} {'agent' if len(report.agents) == 1 else 'agents'}",
+        f"{n:,} events" + ("" if elapsed is None else f" in {duration(elapsed)}"),
+    ]
+    if report.started_at:
+        said.append(f"from {report.started_at}")
+    return [
+        element("p", f"{source} · {report.trace_id}", class_="eyebrow"),
+        element(level, headline(report)),
+        element("p", ", ".join(said) + ".", class_="lead"),
+        stats(key_figures(report)),
+    ]
+
+
+def _numbers(report: Report) -> Markup:
+    left = figures_table("How much ran side by side", parallelism_figures(report))
+    right = figures_table("What the team told each other, and what it cost", team_figures(report))
+    return element("div", left, right, class_="columns")
+
+
+def _path(report: Report) -> Markup:
+    pieces = len(report.parallelism.critical_path)
+    if not pieces:
+        return Markup("")
+    columns, rows = path_table(report)
+    said = table("What the elapsed time went to, without overlap or hole.", columns, rows)
+    return _details(
+        f"The critical path, {pieces:,} {'piece' if pieces == 1 else 'pieces'}", said, left_out(more(pieces))
+    )
+
+
+def _nodes(report: Report) -> list[Node]:
+    """The spawn tree, built from the leaves up: a child stands after its parent in `by_descent`."""
+    rows = by_descent(report.agents)
+    children: dict[str | None, list[Node]] = {}
+    known = {row.id for row in rows}
+    for row in reversed(rows):
+        node = Node(called(row), noted(row), row.status, tuple(reversed(children.pop(row.id, []))))
+        children.setdefault(row.parent if row.parent in known else None, []).append(node)
+    return list(reversed(children.get(None, [])))
+
+
+def _episode(episode: Episode, i: int) -> Markup:
+    reward = ", ".join(f"{channel} {value:.3f}" for channel, value in episode.trace.rewards.items())
+    costs = ", ".join(f"{name} {value:g}" for name, value in episode.trace.costs.items())
+    said = f"Reward: {reward or 'none'}. Costs: {costs or 'none'}. The clock is simulated."
+    parts = (element("p", said), *_lanes(episode.report, episode.trace))
+    return section(f"An episode of the learned policy, {episode.name}", *parts, anchor=f"episode{i}")
+
+
+def _lanes(report: Report, trace: Trace) -> list[Markup]:
+    """The picture, the legend of what is in it, and what is not."""
+    lanes = team_lanes(report, trace, title=f"Swim lanes of {report.trace_id}")
+    drawn = lanes_svg(lanes)
+    kinds: set[str] = {b.kind for b in lanes.blocks} | {a.kind for a in lanes.arrows}
+    kinds |= {"critical waiting" if s.waiting else "critical" for s in lanes.critical}
+    shown = [(kind, name) for kind, name in _LEGEND.items() if kind in kinds]
+    return [picture(drawn.svg, "swim lanes"), legend(*shown), left_out(drawn.left_out)]
+
+
+def _details(summary: str, *parts: str) -> Markup:
+    return element("details", element("summary", summary), joined(parts))
