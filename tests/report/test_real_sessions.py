@@ -1,8 +1,8 @@
 """Reports of real sessions: known answers, computed without any of our code, and the laws on all the others.
 
-Of the 613.1 s in which nobody was busy in session ef958aa1, 612.891 s lie before a human intervention. The other 0.166 s
-are two hand-overs: from a sub-agent's last word to its arrival in the root's log. Under a second, they are no one's work
-and count with the human waits (ADR 6), which is what the samples' notes did.
+Of the 613.1 s in which nobody was busy in session ef958aa1, 612.891 s lie before a human intervention. The other
+0.166 s are two hand-overs: from a sub-agent's last word to its arrival in the root's log. Under a second, they are no
+one's work and count with the human waits (ADR 6), which is what the samples' notes did.
 """
 
 import json

@@ -34,7 +34,7 @@ def evaluate(
     if (run is None) == (policy is None):
         raise click.UsageError("give the folder of a run, or --policy NAME --env NAME")
     if run is not None:
-        from orchestrace.training.evaluation import judged
+        from orchestrace.training import judged
         from orchestrace.training.loop import trained
 
         document = msgspec.to_builtins(judged(trained(run), episodes=episodes, seed=seed))

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from orchestrace.metrics.intervals import Spans, gaps, spans, union
 from orchestrace.trace import HumanIntervention, Trace
 
-
 HANDOVER_S = 1.0
 """A shorter pause that no person ends is a hand-over: two writers' records of one moment, apart by a flush or a clock.
 Nobody works in it, so it is left out of wall time, with the waits for people."""

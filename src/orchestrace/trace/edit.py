@@ -152,10 +152,8 @@ def graft(
     everything = (*kept.events, *added)
     positions = {event.id: place for place, event in enumerate(everything)}
     given = tuple(edges)
-    for edge in given:
-        for end in (edge.src, edge.dst):
-            if end not in positions:
-                raise TraceError(f"there is no event {end!r}", place="$.edges")
+    if unknown := [end for edge in given for end in (edge.src, edge.dst) if end not in positions]:
+        raise TraceError(f"there is no event {unknown[0]!r}", place="$.edges")
     written = [edge for edge in _continued(kept, added, given) if edge.src in positions]
     declared = {agent.id: agent for agent in (*kept.agents, *agents)}
     edited = _Change(trace, trace_id, f"graft:{event_id}", event_id).trace(

@@ -1,0 +1,121 @@
+"""Proximal policy optimisation with generalised advantage estimation.
+
+    δ_t = r_t + v(s_{t+1}) − v(s_t),     A_t = δ_t + λ A_{t+1},     g_t = A_t + v(s_t)
+    L = clipped surrogate(A) + c ½ (v − g)² − w H
+
+Sources: Schulman et al. 2017 (PPO), Schulman et al. 2016 (GAE).
+
+Departures
+  - No discount: episodes end, and every price is paid when it arises.
+  - Advantages are normalised within each setting over the whole batch, not within a minibatch, so that settings whose
+    rewards differ in scale weigh alike.
+  - Policy and value head share no weights; the value loss is not clipped.
+  - The environments are finite, so every loss asks the network about all cells and looks the decisions up: the same
+    gradient as asking about each decision, for less work.
+  - The learning rate and w decay over the run (the loop sees to it); there is no penalty on the divergence from the old
+    policy, and no early end of an update.
+"""
+
+import numpy as np
+
+from orchestrace.training._torch import torch
+from orchestrace.training.learner import Figures, Learner, Tensor, descend, tensor
+from orchestrace.training.losses import clipped_surrogate, entropy, value_loss
+from orchestrace.training.recipe import Ppo
+from orchestrace.training.rollouts import Batch
+from orchestrace.training.stack import Bools, Floats
+
+TINY = 1e-8
+"""Keeps a setting whose advantages are all equal from being divided by zero."""
+
+
+def update(
+    learner: Learner, batch: Batch, *, settings: Ppo, entropy_weight: float, rng: np.random.Generator
+) -> Figures:
+    """Several passes over a batch in minibatches.
+
+    Args:
+      learner: what learns.
+      batch: T by B decisions.
+      settings: the recipe's `ppo`.
+      entropy_weight: w.
+      rng: shuffles the decisions.
+    """
+    with torch.no_grad():
+        old = learner.answer()
+    table = old.values.numpy().astype(np.float64)
+    values = np.where(batch.taken, table[batch.cells], 0.0)
+    bootstrap = np.where(batch.beyond >= 0, table[batch.beyond], 0.0)
+    advantages = gae(batch.rewards, values, taken=batch.taken, bootstrap=bootstrap, lam=settings.gae_lambda)
+    targets = tensor((advantages + values)[batch.taken])
+    credit = tensor(_normalised(advantages, batch)[batch.taken])
+    cells, actions = tensor(batch.cells[batch.taken]), tensor(batch.actions[batch.taken])
+    old_logprobs = old.logprobs[cells, actions]
+
+    rows = []
+    for _ in range(settings.epochs):
+        for part in np.array_split(rng.permutation(len(cells)), settings.minibatches):
+            if len(part):
+                d = tensor(part)
+                rows.append(
+                    _step(learner, cells[d], actions[d], old_logprobs=old_logprobs[d], advantages=credit[d],
+                          targets=targets[d], settings=settings, entropy_weight=entropy_weight)
+                )  # fmt: skip
+    return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+
+
+def _step(
+    learner: Learner,
+    cells: Tensor,
+    actions: Tensor,
+    *,
+    old_logprobs: Tensor,
+    advantages: Tensor,
+    targets: Tensor,
+    settings: Ppo,
+    entropy_weight: float,
+) -> Figures:
+    """One optimiser step on a minibatch of D decisions."""
+    answer = learner.answer()
+    logprobs = answer.logprobs[cells, actions]
+    surrogate = clipped_surrogate(logprobs, old_logprobs, advantages=advantages, clip=settings.clip)
+    error = value_loss(answer.values[cells], targets)
+    spread = entropy(answer.logprobs)[cells].mean()
+    norm = descend(learner, surrogate + settings.value_weight * error - entropy_weight * spread)
+    outside = ((logprobs - old_logprobs).exp() - 1).abs() > settings.clip
+    return {
+        "policy_loss": surrogate.item(),
+        "value_loss": error.item(),
+        "entropy": spread.item(),
+        "clipped": outside.float().mean().item(),
+        "gradient_norm": norm,
+    }
+
+
+def gae(rewards: Floats, values: Floats, *, taken: Bools, bootstrap: Floats, lam: float) -> Floats:
+    """[T, B] generalised advantage estimates without discount; 0 where no decision was taken.
+
+        A_t = Σ_{l >= 0} λˡ δ_{t+l},     δ_t = r_t + v_{t+1} − v_t
+
+    Args:
+      rewards: [T, B]; 0 beyond an episode's end.
+      values: [T, B] v of each decision's state; 0 beyond an episode's end.
+      taken: [T, B] True where there was a decision.
+      bootstrap: [B] v of the state beyond the last row: 0 where the episode ended by itself.
+      lam: λ.
+    """
+    advantages = np.zeros_like(rewards)
+    ahead, value_tp1 = np.zeros_like(bootstrap), bootstrap
+    for t in reversed(range(len(rewards))):
+        ahead = taken[t] * (rewards[t] + value_tp1 - values[t] + lam * ahead)
+        advantages[t], value_tp1 = ahead, values[t]
+    return advantages
+
+
+def _normalised(advantages: Floats, batch: Batch) -> Floats:
+    """[T, B] mean 0 and deviation 1 over the decisions of each setting."""
+    scaled = advantages.copy()
+    for setting in np.unique(batch.settings):
+        own = batch.taken & (batch.settings == setting)
+        scaled[own] = (scaled[own] - scaled[own].mean()) / (scaled[own].std() + TINY)
+    return scaled

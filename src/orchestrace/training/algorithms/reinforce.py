@@ -1,0 +1,71 @@
+"""REINFORCE with a leave-one-out baseline (RLOO).
+
+    A_i = R_i − (1 / (G − 1)) Σ_{j ≠ i} R_j,     L = −(1/D) Σ_i A_i Σ_t log π(a_it | s_it) − w H
+
+Episodes in groups of G from the same start are each other's baseline, which is independent of the episode and so
+leaves the gradient unbiased. Every decision of an episode is credited with A_i. Sources: Williams 1992 (REINFORCE);
+Kool, van Hoof and Welling 2019 (leave-one-out); Ahmadian et al. 2024 (RLOO for language models).
+
+Departures
+  - Advantages are divided by their standard deviation within the setting, so that settings whose rewards differ in
+    scale weigh alike.
+  - The loss is a mean over the D decisions of the batch, not over its episodes.
+  - The entropy H, in nats and averaged over the decisions, is a bonus with weight w.
+  - There is no reference policy, so no penalty for leaving it.
+  - An episode cut off at the horizon counts as if it had ended there.
+"""
+
+import numpy as np
+
+from orchestrace.training.learner import Figures, Learner, descend, tensor
+from orchestrace.training.losses import entropy, policy_gradient_loss
+from orchestrace.training.recipe import Reinforce
+from orchestrace.training.rollouts import Batch
+from orchestrace.training.stack import Floats
+
+TINY = 1e-8
+"""Keeps a setting whose episodes all earned the same from being divided by zero."""
+
+
+def update(
+    learner: Learner,
+    batch: Batch,
+    *,
+    settings: Reinforce,
+    entropy_weight: float,
+    rng: np.random.Generator,  # noqa: ARG001 (every algorithm is given the die; this one throws none)
+) -> Figures:
+    """One optimiser step on a batch.
+
+    Args:
+      learner: what learns.
+      batch: T by B decisions; the episodes of each setting are a multiple of the group.
+      settings: the recipe's `reinforce`.
+      entropy_weight: w.
+      rng: not used.
+    """
+    credit = leave_one_out(batch.rewards.sum(axis=0), settings.group)
+    for setting in np.unique(batch.settings):
+        own = batch.settings == setting
+        credit[own] /= credit[own].std() + TINY
+    cells, actions = tensor(batch.cells[batch.taken]), tensor(batch.actions[batch.taken])
+    advantages = tensor(np.broadcast_to(credit, batch.taken.shape)[batch.taken])
+
+    logprobs = learner.answer().logprobs
+    gradient_loss = policy_gradient_loss(logprobs[cells, actions], advantages)
+    spread = entropy(logprobs)[cells].mean()
+    norm = descend(learner, gradient_loss - entropy_weight * spread)
+    return {"policy_loss": gradient_loss.item(), "entropy": spread.item(), "gradient_norm": norm}
+
+
+def leave_one_out(returns: Floats, group: int) -> Floats:
+    """[B] each return minus the mean of the others of its group, consecutive episodes being a group.
+
+    Args:
+      returns: [B] whole returns R.
+      group: G, at least 2; divides B.
+    """
+    grouped = returns.reshape(-1, group)
+    others = (grouped.sum(axis=1, keepdims=True) - grouped) / (group - 1)
+    advantages: Floats = (grouped - others).ravel()
+    return advantages

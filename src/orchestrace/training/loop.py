@@ -1,0 +1,190 @@
+"""Training: play, learn, evaluate, save; until the recipe's updates are done.
+
+One thread and one die, so that equal recipes give equal bytes, also when a run was interrupted and resumed. (A resumed
+run that raises `updates` goes on from where it stood, on the longer schedule.) The clock is passed in, and nothing
+depends on it but `seconds`.
+"""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+import msgspec
+
+from orchestrace.envs import by_name
+from orchestrace.errors import InterruptedWork
+from orchestrace.training import checkpoints, run_folder
+from orchestrace.training._torch import torch
+from orchestrace.training.evaluation import Trained, exact_gaps, judged
+from orchestrace.training.learner import Figures
+from orchestrace.training.recipe import Recipe, labels
+from orchestrace.training.recipe_file import load
+from orchestrace.training.result import Result, document
+from orchestrace.training.run_state import Run, advance, captured, policy_table, restore, started
+from orchestrace.training.stack import MakeEnv, environments, stack
+
+
+class Progress(NamedTuple):
+    """How far a run is, after an update."""
+
+    update: int
+    updates: int
+    decisions: int
+    gap_closed: Mapping[str, float | None]
+    """By setting, exact, of the policy as it sampled at the last evaluation; None where there is no gap."""
+
+
+def train(
+    recipe: Recipe,
+    run_dir: Path,
+    *,
+    clock: Callable[[], float],
+    resume: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    make_env: MakeEnv = by_name,
+) -> Result:
+    """Train a policy, keeping the run in a folder as it goes.
+
+    Args:
+      recipe: what to train.
+      run_dir: the run's folder; made if it is missing.
+      clock: seconds, for `Result.seconds`.
+      resume: go on with the run in `run_dir`; without it, a folder that holds a run is refused.
+      progress: called after every update.
+      make_env: how to make the environment from its name and parameters.
+
+    Raises:
+      InputError: the folder cannot be used, or its checkpoints cannot be read.
+      RecipeError: the recipe does not fit its environment, or the run in the folder.
+      InterruptedWork: Ctrl-C. Between updates one comes at once; within one, after it. What was done is kept. A second
+        Ctrl-C does not wait, and loses what was done since the last checkpoint.
+    """
+    began = clock()
+    with _one_thread():
+        run = started(recipe, stack(environments(recipe, grade=recipe.rollouts.grade, make_env=make_env)))
+        corrupt = _reopen(run, run_dir, make_env=make_env) if resume else _begin(run, run_dir)
+        try:
+            with _deferred_interrupt() as interrupted:
+                _learn(run, run_dir, progress=progress or _silent, interrupted=interrupted)
+            counts = {"cut_episodes": run.cut_episodes, "corrupt_checkpoints": corrupt}
+            policy, episodes = _trained(run, make_env), recipe.eval.episodes
+            result = judged(policy, episodes=episodes, seed=recipe.seed, diagnostics=counts)
+        except KeyboardInterrupt:
+            raise _kept(run, run_dir) from None
+    result = msgspec.structs.replace(result, seconds=clock() - began)
+    run_folder.write_result(run_dir, document(result))
+    return msgspec.structs.replace(result, run_dir=str(run_dir))
+
+
+def trained(run_dir: Path, *, make_env: MakeEnv = by_name) -> Trained:
+    """The policy that a run has kept, finished or not.
+
+    Raises:
+      InputError: there is no run in the folder, or it cannot be read.
+    """
+    recipe = load(run_dir / run_folder.RECIPE, make_env=make_env)
+    run = started(recipe, stack(environments(recipe, make_env=make_env)))
+    restore(run, checkpoints.find(run_dir).checkpoint)
+    return _trained(run, make_env)
+
+
+def _learn(run: Run, run_dir: Path, *, progress: Callable[[Progress], None], interrupted: Callable[[], bool]) -> None:
+    last = run.recipe.updates
+    gaps = _gaps(run)
+    while run.update < last:
+        figures = advance(run)
+        if run.update % run.recipe.eval.every == 0 or run.update == last:
+            gaps = _evaluate(run, run_dir, figures)
+        progress(Progress(run.update, last, run.decisions, gaps))
+        if interrupted():
+            raise KeyboardInterrupt
+
+
+def _evaluate(run: Run, run_dir: Path, figures: Figures) -> Mapping[str, float | None]:
+    """A row of the curve, then the checkpoint that knows of it."""
+    gaps = _gaps(run)
+    row = {"update": run.update, "decisions": run.decisions, "gap_closed": gaps, **figures}
+    run_folder.append_row(run_dir, row)
+    run.rows += 1
+    checkpoints.save(captured(run), run_dir)
+    return gaps
+
+
+def _gaps(run: Run) -> Mapping[str, float | None]:
+    tables = run.stack.tables(policy_table(run))
+    return dict(zip(labels(run.recipe), exact_gaps(run.stack.envs, tables), strict=True))
+
+
+def _begin(run: Run, run_dir: Path) -> int:
+    """Start a run in its folder; there is no corrupt checkpoint to pass over yet."""
+    run_folder.begin(run_dir, run.recipe)
+    _evaluate(run, run_dir, {})
+    return 0
+
+
+def _reopen(run: Run, run_dir: Path, *, make_env: MakeEnv) -> int:
+    """Bring a run to where its folder has it; returns the corrupt checkpoints passed over."""
+    run_folder.reopen(run_dir, run.recipe, make_env=make_env)
+    found = checkpoints.find(run_dir)
+    restore(run, found.checkpoint)
+    if found.corrupt:
+        checkpoints.discard_corrupt(run_dir)
+    run_folder.keep_rows(run_dir, run.rows)
+    return found.corrupt
+
+
+def _kept(run: Run, run_dir: Path) -> InterruptedWork:
+    if run.whole:
+        checkpoints.save(captured(run), run_dir)
+    at = checkpoints.find(run_dir).checkpoint.note["update"]
+    return InterruptedWork(f"{at} of {run.recipe.updates} updates are kept in {run_dir}; go on with --resume {run_dir}")
+
+
+def _trained(run: Run, make_env: MakeEnv) -> Trained:
+    return Trained(
+        recipe=run.recipe,
+        envs=environments(run.recipe, make_env=make_env),
+        tables=tuple(run.stack.tables(policy_table(run))),
+        updates=run.update,
+        decisions=run.decisions,
+    )
+
+
+def _silent(progress: Progress) -> None:
+    del progress
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    # Sums in another order are other sums: one thread gives the same bytes on any number of cores.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
+def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Within: the first Ctrl-C only raises the flag that is yielded, the second acts at once."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked.is_set  # only the main thread gets signals
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        asked.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)

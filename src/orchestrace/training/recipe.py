@@ -1,0 +1,241 @@
+"""What a training recipe may say: one frozen struct a component, each with its default.
+
+Reading a file is in `recipe_file`; this module knows no files. A recipe in TOML has these names as keys:
+
+    env = "batch-voting"
+    settings = [{cr = 0.02, ct = 0.005}, {cr = 0.05, ct = 0.002}]
+    algorithm = "ppo"
+    [ppo]
+    clip = 0.2
+"""
+
+import ast
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+Positive = Annotated[float, Meta(gt=0)]
+NonNegative = Annotated[float, Meta(ge=0)]
+Ratio = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One table of a recipe."""
+
+
+class Policy(Component, frozen=True):
+    """The network: features of a state in, a distribution over actions and a value out."""
+
+    hidden: Count = 64
+    """Units in each hidden layer."""
+    layers: Count = 2
+    """Hidden layers."""
+
+
+class Rollouts(Component, frozen=True):
+    """How much experience an update sees."""
+
+    episodes: Count = 1024
+    """Episodes of each setting in each update."""
+    horizon: Count = 64
+    """Most decisions in an episode; a longer one is cut there, and counted."""
+    grade: Literal["posterior", "outcome"] = "posterior"
+    """What an answer earns in training: its chance of being right (less variance), or 1 if it is right. Evaluation
+    always pays the outcome."""
+
+
+class Optimiser(Component, frozen=True):
+    """Adam, its learning rate going linearly from `rate` to `rate_end` over the updates."""
+
+    rate: Positive = 3e-3
+    """Learning rate at the first update."""
+    rate_end: NonNegative = 0.0
+    """Learning rate after the last update."""
+    max_norm: Positive = 1.0
+    """Gradients are scaled down to this norm; the norm is over all parameters at once."""
+
+
+class Exploration(Component, frozen=True):
+    """What keeps a young policy from settling too soon. Decays linearly, and is over at `until`."""
+
+    entropy: NonNegative = 0.02
+    """Weight of the policy's entropy (nats a decision) in the loss, at the first update."""
+    entropy_end: NonNegative = 0.0
+    """Weight from `until` on."""
+    until: Ratio = 0.5
+    """When `entropy_end` is reached, as a share of all updates."""
+
+
+class Reinforce(Component, frozen=True):
+    """REINFORCE with a leave-one-out baseline; read when `algorithm = "reinforce"`."""
+
+    group: Annotated[int, Meta(ge=2)] = 64
+    """Episodes from the same start that are each other's baseline; divides `rollouts.episodes`."""
+
+
+class Ppo(Component, frozen=True):
+    """Proximal policy optimisation; read when `algorithm = "ppo"`."""
+
+    clip: Positive = 0.2
+    """The probability ratio counts only within 1 ± clip."""
+    epochs: Count = 4
+    """Passes over the decisions of an update."""
+    minibatches: Count = 4
+    """Parts into which a pass cuts them; one optimiser step each."""
+    gae_lambda: Ratio = 0.95
+    """λ of generalised advantage estimation: 0 trusts the value head, 1 the realised return."""
+    value_weight: NonNegative = 0.5
+    """Weight of the value head's squared error in the loss."""
+
+
+class Eval(Component, frozen=True):
+    """How the policy is judged."""
+
+    episodes: Annotated[int, Meta(ge=2)] = 100_000
+    """Simulated episodes of each setting in the final evaluation; the interval comes from these."""
+    every: Count = 10
+    """Updates between exact evaluations, each a row of the curve and a checkpoint."""
+
+
+class Recipe(Component, frozen=True):
+    """All that a training run depends on: same recipe, same bytes."""
+
+    env: str | dict[str, str | int | float]
+    """The environment: a name, or a table `{name = "...", ...}` with parameters for every setting."""
+    settings: tuple[dict[str, int | float], ...] = ()
+    """Parameters of the environment, one table a setting; one policy learns them all. Absent: one, `env` alone."""
+    algorithm: Literal["ppo", "reinforce"] = "ppo"
+    """Which learner."""
+    seed: Annotated[int, Meta(ge=0)] = 0
+    """Starts every die of the run."""
+    updates: Count = 400
+    """Batches of experience to learn from. A resumed run may raise it."""
+    policy: Policy = Policy()
+    """The network."""
+    rollouts: Rollouts = Rollouts()
+    """Experience an update sees."""
+    optimiser: Optimiser = Optimiser()
+    """Adam and its learning rate."""
+    exploration: Exploration = Exploration()
+    """Entropy bonus."""
+    ppo: Ppo = Ppo()
+    """Proximal policy optimisation."""
+    reinforce: Reinforce = Reinforce()
+    """REINFORCE with a leave-one-out baseline."""
+    eval: Eval = Eval()
+    """Judging."""
+
+
+def env_name(recipe: Recipe) -> str:
+    """The name of the recipe's environment."""
+    return recipe.env if isinstance(recipe.env, str) else str(recipe.env["name"])
+
+
+def parameters(recipe: Recipe) -> tuple[dict[str, float], ...]:
+    """The environment's parameters in each setting: those of `env`, then those of the setting, which win."""
+    table = {} if isinstance(recipe.env, str) else recipe.env
+    shared = {key: value for key, value in table.items() if not isinstance(value, str)}
+    return tuple({**shared, **setting} for setting in recipe.settings or ({},))
+
+
+def labels(recipe: Recipe) -> tuple[str, ...]:
+    """Each setting as written: `cr=0.02,ct=0.005`; with one setting alone, the environment's name."""
+    if not recipe.settings:
+        return (env_name(recipe),)
+    return tuple(",".join(f"{key}={value}" for key, value in setting.items()) for setting in recipe.settings)
+
+
+def canonical(recipe: Recipe) -> str:
+    """The recipe as TOML with every key written out: reading it gives an equal recipe."""
+    tables = [f"{name} = {_toml(value)}" for name, value in _fields(recipe) if not isinstance(value, Component)]
+    for name, component in _fields(recipe):
+        if isinstance(component, Component):
+            tables += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in _fields(component))]
+    return "\n".join(tables) + "\n"
+
+
+def first_difference(ours: Recipe, theirs: Recipe, *, except_for: frozenset[str] = frozenset()) -> str | None:
+    """The first key, dotted, in which two recipes differ; None if in none but those excepted."""
+    for name, value in _fields(ours):
+        other = getattr(theirs, name)
+        if name in except_for or value == other:
+            continue
+        if not isinstance(value, Component):
+            return name
+        return f"{name}." + next(key for key, part in _fields(value) if part != getattr(other, key))
+    return None
+
+
+class Key(NamedTuple):
+    """A key that a recipe may hold."""
+
+    name: str
+    """Dotted: `ppo.clip`."""
+    type: str
+    """As annotated, range included: `float > 0`."""
+    default: str
+    """In TOML; empty where the key is required."""
+    meaning: str
+    """The docstring under the field."""
+
+
+def keys(component: type[Component] = Recipe, prefix: str = "") -> tuple[Key, ...]:
+    """Every key of a recipe, in the order of the structs, those of a table after the keys beside it.
+
+    Needs the source of this module, as docs builds and tests have.
+    """
+    plain: list[Key] = []
+    tables: list[Key] = []
+    hints = get_type_hints(component, include_extras=True)
+    meanings = _field_docstrings(component)
+    for field in msgspec.structs.fields(component):
+        if isinstance(field.default, Component):
+            tables += keys(type(field.default), f"{prefix}{field.name}.")
+            continue
+        default = "" if field.required else _toml(field.default)
+        plain.append(Key(prefix + field.name, _type_text(hints[field.name]), default, meanings.get(field.name, "")))
+    return (*plain, *tables)
+
+
+def _fields(component: Component) -> Iterator[tuple[str, Any]]:
+    return ((name, getattr(component, name)) for name in component.__struct_fields__)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, str):
+        return json.dumps(value).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml_key(key)} = {_toml(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return repr(value)
+
+
+def _toml_key(key: str) -> str:
+    return key if key.isascii() and key.replace("-", "").replace("_", "").isalnum() else _toml(key)
+
+
+def _type_text(hint: Any) -> str:
+    symbols = {"gt": ">", "ge": ">=", "le": "<="}
+    if hasattr(hint, "__metadata__"):
+        limits = [f"{sign} {limit}" for meta in hint.__metadata__ for key, sign in symbols.items()
+                  if (limit := getattr(meta, key)) is not None]  # fmt: skip
+        return " ".join([_type_text(hint.__origin__), " and ".join(limits)])
+    text = hint.__name__ if isinstance(hint, type) and not hasattr(hint, "__origin__") else str(hint)
+    return text.replace("typing.", "")
+
+
+def _field_docstrings(component: type[Component]) -> dict[str, str]:
+    body = ast.parse(inspect.getsource(component)).body[0]
+    assert isinstance(body, ast.ClassDef)
+    found = {}
+    for field, below in zip(body.body, body.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+            assert isinstance(below.value, ast.Constant)
+            found[field.target.id] = str(below.value.value)
+    return found

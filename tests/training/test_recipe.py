@@ -1,0 +1,72 @@
+"""Recipes: what may be said, and how a mistake is told."""
+
+import pytest
+
+from orchestrace.errors import InputError, RecipeError
+from orchestrace.training import canonical, keys, labels, load, parse
+
+GOOD = 'env = "batch-voting"\nsettings = [{cr = 0.02, ct = 0.005}, {cr = 0.1, ct = 0.01}]\n[ppo]\nclip = 0.3\n'
+
+
+def test_a_recipe_and_its_canonical_form():
+    recipe = parse(GOOD)
+    assert recipe.ppo.clip == 0.3
+    assert labels(recipe) == ("cr=0.02,ct=0.005", "cr=0.1,ct=0.01")
+    assert parse(canonical(recipe)) == recipe
+    assert canonical(parse(canonical(recipe))) == canonical(recipe)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("envv = 1\n", ["envv", "did you mean 'env'?"]),
+        (GOOD.replace("clip", "clipp"), ["line 4", "ppo.clipp", "did you mean 'clip'?"]),
+        (GOOD.replace("ct = 0.01", "cct = 0.01"), ["settings"]),
+        (GOOD.replace("batch-voting", "batch-votin"), ["did you mean 'batch-voting'?"]),
+        (GOOD.replace("0.3", "-1"), ["ppo.clip", "0.0"]),
+        (GOOD.replace("0.3", "nan"), ["ppo.clip", "finite"]),
+        (GOOD.replace("0.3", '"x"'), ["ppo.clip", "float"]),
+        ('env = "batch-voting"\nsettings = []\n', ["settings", "no setting"]),
+        ('env = "batch-voting"\nalgorithm = "sarsa"\n', ["algorithm"]),
+        ('env = "batch-voting"\nupdates = 0\n', ["updates"]),
+        ('env = {name = "batch-voting", q = 0.7}\n', ["env.q"]),
+        ("env = {p = 0.7}\n", ["no name"]),
+        ("settings = [{cr = 1}]\n", ["env"]),
+        ("env = \n", ["not valid TOML"]),
+        ("a = " + "[" * 5000, ["nested too deeply"]),
+    ],
+)
+def test_mistakes_name_key_place_and_remedy(text, parts):
+    with pytest.raises(RecipeError) as told:
+        parse(text, path="r.toml")
+    assert str(told.value).startswith("r.toml")
+    assert "\n" not in str(told.value)
+    for part in parts:
+        assert part in str(told.value)
+
+
+def test_overrides_win_and_are_checked():
+    assert parse(GOOD, ["ppo.clip=0.1", "seed=7", "algorithm=reinforce"]).ppo.clip == 0.1
+    for override in ("ppo.clipp=1", "ppo", "=3", "seed=1.5", "ppo.clip.x=1"):
+        with pytest.raises(RecipeError):
+            parse(GOOD, [override])
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(InputError):
+            load(path)
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(RecipeError, match="UTF-8"):
+        load(tmp_path / "binary.toml")
+
+
+def test_every_key_is_documented_and_the_budget_holds():
+    told = keys()
+    assert all(key.meaning for key in told)
+    assert len(told) <= 60
+    tables = {}
+    for key in told:
+        table = key.name.rpartition(".")[0]
+        tables[table] = tables.get(table, 0) + 1
+    assert max(tables.values()) <= 12

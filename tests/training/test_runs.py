@@ -1,0 +1,160 @@
+"""Runs: equal recipes give equal bytes, also through an interruption; damage is told, not raised."""
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from orchestrace.envs import by_name
+from orchestrace.errors import InputError, InterruptedWork, RecipeError
+from orchestrace.training import judged, parse
+from orchestrace.training.loop import train, trained
+
+RECIPE = """
+env = "batch-voting"
+settings = [{cr = 0.02, ct = 0.005}, {cr = 0.1, ct = 0.01}]
+updates = 7
+[rollouts]
+episodes = 64
+[policy]
+hidden = 8
+[reinforce]
+group = 32
+[eval]
+episodes = 200
+every = 3
+"""
+
+
+def run(folder, *, algorithm="ppo", updates=7, **more):
+    recipe = parse(RECIPE, [f"algorithm={algorithm}", f"updates={updates}"])
+    ticks = itertools.count()
+    return train(recipe, folder, clock=lambda: float(next(ticks)), **more)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "reinforce"])
+def test_equal_recipes_give_equal_bytes(tmp_path, algorithm):
+    run(tmp_path / "a", algorithm=algorithm)
+    run(tmp_path / "b", algorithm=algorithm)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "reinforce"])
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_an_interrupted_run_resumes_to_the_same_bytes(tmp_path, algorithm, at):
+    whole = run(tmp_path / "whole", algorithm=algorithm)
+
+    def interrupt(progress):
+        if progress.update == at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedWork, match=f"{at} of 7 updates are kept"):
+        run(tmp_path / "cut", algorithm=algorithm, progress=interrupt)
+    resumed = run(tmp_path / "cut", algorithm=algorithm, resume=True)
+    whole_files, cut_files = contents(tmp_path / "whole"), contents(tmp_path / "cut")
+    assert cut_files["checkpoint.npz"] == whole_files["checkpoint.npz"]
+    assert cut_files["curve.jsonl"] == whole_files["curve.jsonl"]
+    assert cut_files["recipe.toml"] == whole_files["recipe.toml"]
+    results = [json.loads(files["result.json"]) for files in (whole_files, cut_files)]
+    for result in results:
+        result.pop("seconds", None)
+    assert results[0] == results[1]
+    assert resumed.exact_value == whole.exact_value
+
+
+def test_a_signal_keeps_the_work(tmp_path):
+    (tmp_path / "r.toml").write_text(RECIPE)
+    words = ["train", "r.toml", "--set", "updates=100000", "--out", "out"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", "from orchestrace.cli.main import main; main()", *words],
+        cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / "checkpoint.previous.npz").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "are kept in out; go on with --resume out" in said
+    assert "Traceback" not in said
+
+
+def test_a_run_is_not_overwritten(tmp_path):
+    run(tmp_path / "a")
+    with pytest.raises(InputError, match="holds a run already"):
+        run(tmp_path / "a")
+
+
+def test_another_recipe_does_not_resume(tmp_path):
+    run(tmp_path / "a")
+    with pytest.raises(RecipeError, match="algorithm"):
+        run(tmp_path / "a", algorithm="reinforce", resume=True)
+    with pytest.raises(RecipeError, match="updates"):
+        run(tmp_path / "a", updates=3, resume=True)
+    with pytest.raises(InputError, match="no run to resume"):
+        run(tmp_path / "b", resume=True)
+
+
+def test_more_updates_go_on(tmp_path):
+    run(tmp_path / "a")
+    assert run(tmp_path / "a", updates=9, resume=True).updates == 9
+
+
+@pytest.mark.parametrize("damage", ["truncate", "flip", "empty"])
+def test_a_corrupt_checkpoint_gives_way_to_the_one_before(tmp_path, damage):
+    run(tmp_path / "a", updates=7)
+    newest = tmp_path / "a" / "checkpoint.npz"
+    data = bytearray(newest.read_bytes())
+    if damage == "flip":
+        data[len(data) // 2] ^= 255
+    newest.write_bytes(b"" if damage == "empty" else bytes(data[: len(data) // 2] if damage == "truncate" else data))
+    result = run(tmp_path / "a", resume=True)
+    assert result.diagnostics["corrupt_checkpoints"] == 1
+    for name in ("checkpoint.npz", "checkpoint.previous.npz"):
+        (tmp_path / "a" / name).write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="truncated or corrupt"):
+        run(tmp_path / "a", resume=True)
+
+
+def test_the_result_keeps_the_contract(tmp_path):
+    result = run(tmp_path / "a")
+    for key in ("value", "value_ci", "optimum", "null_value", "gap_closed", "gap_closed_ci"):
+        assert set(getattr(result, key)) == {"cr=0.02,ct=0.005", "cr=0.1,ct=0.01"}
+    assert all(set(values) == set(result.value) for values in result.baselines.values())
+    for setting, exact in result.exact_value.items():
+        low, high = result.value_ci[setting]
+        assert low - (high - low) <= exact <= high + (high - low)
+        assert exact <= result.optimum[setting] + 1e-9
+    assert not result.alarm
+    one = train(
+        parse('env = "sequential-voting"\nupdates = 1\n[eval]\nepisodes = 100\n[rollouts]\nepisodes = 64'),
+        tmp_path / "b", clock=lambda: 0.0,
+    )  # fmt: skip
+    assert isinstance(one.value, float)
+
+
+def test_a_policy_too_good_to_be_true_raises_the_alarm(tmp_path):
+    class Generous:
+        def __init__(self, env):
+            self.env = env
+
+        def __getattr__(self, name):
+            return getattr(self.env, name)
+
+        def optimal_value(self):
+            return 0.51
+
+        def exact_value(self, policy):
+            return self.env.exact_value(policy) + 1.0
+
+    run(tmp_path / "a")
+    policy = trained(tmp_path / "a", make_env=lambda *a, **k: Generous(by_name(*a, **k)))
+    assert judged(policy, episodes=100, seed=0).alarm
