@@ -70,6 +70,7 @@ def team_trace(n_events: int, n_edges: int, *, n_agents: int = 1_000, seed: int 
         schema=1,
         trace_id="bench",
         task_id="bench",
+        started_at="2026-01-05T09:00:00Z",
         clock="recorded",
         source=Source("bench", "1"),
         agents=tuple(

@@ -7,6 +7,7 @@ knows, judged by their content, `read(files, match)` reads them; `lines` is the 
 from orchestrace.adapters.files import BytesFiles, PathFiles, ZipFiles, files_at
 from orchestrace.adapters.opening import ADAPTERS, detected, read_files, read_path
 from orchestrace.adapters.reading import Adapter, Files, Match, Read, Skip
+from orchestrace.adapters.survey_schema import SchemaViolation, schema_violations
 
 __all__ = [
     "ADAPTERS",
@@ -16,10 +17,12 @@ __all__ = [
     "Match",
     "PathFiles",
     "Read",
+    "SchemaViolation",
     "Skip",
     "ZipFiles",
     "detected",
     "files_at",
     "read_files",
     "read_path",
+    "schema_violations",
 ]

@@ -27,6 +27,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
+from orchestrace.adapters.reading import Files
 from orchestrace.errors import LogError
 
 MAX_LINE = 1 << 30
@@ -233,3 +234,16 @@ def _without_surrogates(record: dict[str, Any], raw: bytes, counts: Counter[str]
     counts["surrogates"] += 1
     clean: dict[str, Any] = json.loads(_LONE.sub("?", text))
     return clean
+
+
+def document(files: Files, name: str) -> bytes:
+    """The whole of a file that is one JSON document, unpacked.
+
+    Raises:
+      LogError: it cannot be read, or is longer than a line may be.
+    """
+    with files.open(name) as stream:
+        data = unpacked(stream).read(MAX_LINE + 1)
+    if len(data) > MAX_LINE:
+        raise LogError(f"longer than {MAX_LINE} bytes", path=name)
+    return data

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from orchestrace.adapters.lines import MAX_LINE, unpacked
+from orchestrace.adapters.lines import document, unpacked
 from orchestrace.adapters.reading import Files, Match, Read, Skip
 from orchestrace.errors import LogError, TraceError
 from orchestrace.trace import Trace, decode, violations
@@ -32,7 +32,7 @@ def read(files: Files, match: Match) -> Iterator[Read | Skip]:
     """One trace a document; blobs that it carries are given beside it. One that breaks a law is a `Skip`."""
     for name in match.names:
         try:
-            trace = decode(_document(files, name))
+            trace = decode(document(files, name))
         except (LogError, TraceError, EOFError) as error:
             yield Skip(name, str(error))
             continue
@@ -64,15 +64,7 @@ def _is_trace(files: Files, name: str) -> bool:
         # `schema` and the ids come first in what we write; a foreign document is not read to its end to find out.
         if not head.startswith(b"{") or b'"trace_id"' not in head or b'"schema"' not in head:
             return False
-        msgspec.json.decode(_document(files, name), type=_Head)
+        msgspec.json.decode(document(files, name), type=_Head)
     except (LogError, EOFError, msgspec.MsgspecError, ValueError, RecursionError):
         return False
     return True
-
-
-def _document(files: Files, name: str) -> bytes:
-    with files.open(name) as stream:
-        data = unpacked(stream).read(MAX_LINE + 1)
-    if len(data) > MAX_LINE:
-        raise LogError(f"longer than {MAX_LINE} bytes", path=name)
-    return data

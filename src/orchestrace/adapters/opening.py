@@ -3,12 +3,12 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrace.adapters import claude_code, native
+from orchestrace.adapters import claude_code, native, survey
 from orchestrace.adapters.files import files_at
 from orchestrace.adapters.reading import Adapter, Files, Match, Read, Skip
 from orchestrace.errors import LogError
 
-ADAPTERS: Mapping[str, Adapter] = {adapter.NAME: adapter for adapter in (claude_code, native)}
+ADAPTERS: Mapping[str, Adapter] = {adapter.NAME: adapter for adapter in (claude_code, native, survey)}
 """Every adapter by name."""
 
 

@@ -11,7 +11,7 @@ from orchestrace.cli.files import write
 from orchestrace.cli.screen import show_json, warn
 from orchestrace.cli.sessions import found, withheld
 from orchestrace.errors import InputError
-from orchestrace.trace import encode
+from orchestrace.trace import encode, survey
 
 
 def _trace(read: Read) -> bytes:
@@ -23,8 +23,6 @@ def _trace_with_texts(read: Read) -> bytes:
 
 
 def _survey(read: Read) -> bytes:
-    from orchestrace.trace import survey
-
     return survey.dump(read.trace)
 
 

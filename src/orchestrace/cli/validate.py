@@ -11,7 +11,7 @@ from orchestrace.cli.main import PROBLEMS
 from orchestrace.cli.screen import results, said, show_json
 from orchestrace.cli.sessions import found
 from orchestrace.errors import InputError, TraceError
-from orchestrace.trace import Trace, decode, observations, unknown_fields, violations
+from orchestrace.trace import Trace, decode, observations, survey, unknown_fields, violations
 
 MOST_SHOWN = 50
 
@@ -52,6 +52,8 @@ def _verdict(path: Path, *, format_: str | None) -> dict[str, Any]:
         except TraceError as error:
             return _refused(error)
     try:
+        if document is not None and _looks_like_a_survey_file(document[1]):
+            return _judged([survey.load(document[0])])
         return _judged([read.trace for read in found([path], format=format_).reads])
     except TraceError as error:
         return _refused(error)
@@ -117,6 +119,10 @@ def _json_document(path: Path) -> tuple[bytes, Any] | None:
 
 def _looks_like_a_trace(document: Any) -> bool:
     return isinstance(document, dict) and "schema" in document
+
+
+def _looks_like_a_survey_file(document: Any) -> bool:
+    return isinstance(document, dict) and {"trace_id", "events", "edges"} <= document.keys()
 
 
 def _draw(path: Path, verdict: dict[str, Any]) -> None:

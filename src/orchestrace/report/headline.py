@@ -81,7 +81,8 @@ def _unexplained(report: Report) -> str | None:
 def _one_by_one(report: Report) -> str | None:
     speedup = report.parallelism.speedup
     sub_agents = report.checklist.trace_scale.sub_agents
-    if sub_agents < 2 or speedup is None or speedup >= LITTLE_SPEEDUP or _idle(report) >= MUCH_IDLE:
+    timed = sum(agent.busy_s is not None for agent in report.agents)
+    if sub_agents < 2 or timed < 2 or speedup is None or speedup >= LITTLE_SPEEDUP or _idle(report) >= MUCH_IDLE:
         return None
     return f"{sub_agents} sub-agents bought no time: the team was {speedup:.2f} times as fast as one agent."
 

@@ -56,7 +56,9 @@ def called(row: AgentRow) -> str:
     """What a person calls an agent: the name in its spawn, else its role and the start of its id."""
     if row.name or not row.role or row.role == row.id:
         return row.name or row.id
-    return row.role if row.depth == 0 and row.parent is None else f"{row.role} {row.id[:8]}"
+    if row.depth == 0 and row.parent is None:
+        return row.role
+    return row.id if len(row.id) <= 12 else f"{row.role} {row.id[:8]}"
 
 
 def noted(row: AgentRow) -> str:

@@ -357,5 +357,5 @@ def _differing_totals(trace: Trace) -> Iterator[str]:
     }
     for name, ours in sums.items():
         reported = trace.costs.get(name)
-        if reported is not None and reported != ours:
+        if spent and reported is not None and reported != ours:
             yield name

@@ -73,12 +73,12 @@ def _row(blocks: Sequence[Block], *, first: float, column_s: float, columns: int
 
 
 def _axis(first: float, last: float, *, left: int, columns: int) -> Text:
-    line = [" "] * (columns + left + 8)
+    line = [" "] * (columns + left + 2)
     end = 0
     for tick in clock_ticks(last - first, max(2, columns // 14)):
         place = left + round(tick / ((last - first) or 1.0) * (columns - 1))
         label = clock(first + tick) if first else clock(tick)
-        if place >= end and place + len(label) < len(line):
+        if place >= end and place + len(label) + 1 <= len(line):
             line[place : place + len(label) + 1] = ["╵", *label]
             end = place + len(label) + 2
     return Text("".join(line).rstrip(), style="dim")
