@@ -5,6 +5,7 @@ is the sha256 of those bytes without what says how the trace came here.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from math import isfinite
 from typing import Any
@@ -12,8 +13,10 @@ from typing import Any
 import msgspec
 
 from orchestrace.errors import TraceError
-from orchestrace.trace.events import KINDS, Trace
+from orchestrace.trace.events import KINDS, Event, Trace, Turn
 
+# A number -0 or -0.0 between JSON punctuation; dates, ids and texts have "-0" too, so the neighbours decide.
+_NEGATIVE_ZERO = re.compile(rb"-(?<=[\s:,\[]-)0(?:\.0*)?(?:[eE][+-]?\d+)?(?=[\s,\]}])")
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _DECODER = msgspec.json.Decoder(Trace)
 
@@ -45,7 +48,7 @@ def decode(data: bytes) -> Trace:
         raise TraceError(f"no JSON document: {error}", remedy="check that the file is complete") from None
     except RecursionError:
         raise TraceError("the document is nested too deeply", remedy="a trace nests about six levels") from None
-    return _unsigned_zeros(trace) if b"-0" in data else trace
+    return _unsigned_zeros(trace) if _NEGATIVE_ZERO.search(data) else trace
 
 
 def digest(trace: Trace) -> str:
@@ -92,18 +95,28 @@ def _unsigned_zeros(trace: Trace) -> Trace:
 
 
 def _not_finite(trace: Trace) -> str | None:
-    return next(_not_finite_places(msgspec.to_builtins(trace, builtin_types=(bytes,)), "$"), None)
+    """The place of the first NaN or infinity."""
+    for name in ("rewards", "costs", "metrics"):
+        for channel, number in getattr(trace, name).items():
+            if not isfinite(number):
+                return f"$.{name}.{channel}"
+    for place, event in enumerate(trace.events):
+        for field, value in _numbers(event):
+            if isinstance(value, float) and not isfinite(value):
+                return f"$.events[{place}].{field}"
+    return None
 
 
-def _not_finite_places(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, float) and not isfinite(value):
-        yield path
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _not_finite_places(item, f"{path}.{key}")
-    elif isinstance(value, list | tuple):
-        for place, item in enumerate(value):
-            yield from _not_finite_places(item, f"{path}[{place}]")
+def _numbers(event: Event) -> Iterator[tuple[str, Any]]:
+    """Every field of an event that may hold a float."""
+    yield from (("t", event.t), ("duration_s", event.duration_s), ("usd", event.usd))
+    for name, value in event.labels.items():
+        yield f"labels.{name}", value
+    if event.choice is not None:
+        yield from (("choice.logprob", event.choice.logprob), ("choice.value", event.choice.value))
+    if isinstance(event, Turn) and event.generation is not None:
+        for name, value in event.generation.sampling.items():
+            yield f"generation.sampling.{name}", value
 
 
 def _unknown(value: Any, info: msgspec.inspect.Type | None, path: str) -> Iterator[str]:
