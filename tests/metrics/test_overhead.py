@@ -91,7 +91,7 @@ def test_laws(trace):
     assert {name for name, value in msgspec.structs.asdict(found).items() if value is None} == set(found.unknown)
     if found.protocol_overhead is not None:
         assert 0.0 <= found.protocol_overhead <= 1.0 + 1e-12
-    turns = [event for event in trace.events if isinstance(event, Turn)]
+    turns = [event for event in trace.events if isinstance(event, Turn) and event.tokens and event.tokens.output]
     for turn in turns:
         own = [event for event in trace.events if event.turn == turn.id]
         assert sum(tokens for _, tokens in block_tokens(turn, own)) <= turn.tokens.output + 1e-9

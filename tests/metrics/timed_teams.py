@@ -3,9 +3,10 @@
 import msgspec
 from hypothesis import strategies as st
 
+from orchestrace.testing.strategies import traces
 from orchestrace.trace import ToolCall, Trace, Turn
-from random_teams import teams
 
+teams = traces()
 EMPTY = Trace(schema=1, trace_id="t", task_id="t")
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrace.errors import TraceError
+from orchestrace.testing.strategies import traces
 from orchestrace.trace import (
     Agent,
     Aggregate,
@@ -28,13 +29,12 @@ from orchestrace.trace import (
     violations,
 )
 from orchestrace.trace.graph import Graph
-from random_teams import teams
 
 
 @st.composite
 def changes(draw):
     """A trace and one of its events."""
-    trace = draw(teams.filter(lambda trace: trace.events))
+    trace = draw(traces().filter(lambda trace: trace.events))
     return trace, draw(st.sampled_from(trace.events))
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrace.errors import TraceError
+from orchestrace.testing.strategies import traces
 from orchestrace.trace import Agent, Edge, Spawn, Trace, Turn, graph
 from orchestrace.trace.graph import Graph
-from random_teams import teams
 
 WIDTHS = pytest.mark.parametrize("thin", [1, 3, 24], ids=["all vectorised", "mixed", "all loops"])
 
@@ -223,7 +223,7 @@ def test_what_is_no_graph_is_refused_by_name():
         Graph.of(_trace([two[0], two[0]]))
 
 
-@given(teams)
+@given(traces())
 @settings(max_examples=50)
 def test_graph_of_a_trace_holds_its_edges_and_its_lanes(trace):
     g = Graph.of(trace)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrace.errors import TraceError
+from orchestrace.testing.strategies import traces
 from orchestrace.trace import (
     Agent,
     Builder,
@@ -24,7 +25,6 @@ from orchestrace.trace import (
     views,
     violations,
 )
-from random_teams import teams
 
 EMPTY = Trace(schema=1, trace_id="t", task_id="t")
 
@@ -181,7 +181,7 @@ def test_roots_run_side_by_side_and_unlinked_agents_join():
     assert critical_steps((stage,)) == 2
 
 
-@given(teams)
+@given(traces())
 def test_every_turn_is_in_one_stage(trace):
     stages = views.stages(trace)
     found = sorted(turn.id for stage in stages for member in stage.members for turn in member.turns)
@@ -227,7 +227,7 @@ def test_context_is_what_could_be_read():
     assert views.context(EMPTY, "main") == ()
 
 
-@given(teams, st.data())
+@given(traces(), st.data())
 def test_prefix_is_lawful_and_holds_the_past_only(trace, data):
     if not trace.events:
         return
@@ -242,7 +242,7 @@ def test_prefix_is_lawful_and_holds_the_past_only(trace, data):
     assert (prefix.rewards, prefix.costs, prefix.metrics) == ({}, {}, {})
 
 
-@given(teams)
+@given(traces())
 @settings(max_examples=30)
 def test_prefix_of_the_last_event_is_the_trace(trace):
     if trace.events:

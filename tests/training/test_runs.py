@@ -99,7 +99,7 @@ def test_another_recipe_does_not_resume(tmp_path):
         run(tmp_path / "a", algorithm="reinforce", resume=True)
     with pytest.raises(RecipeError, match="updates"):
         run(tmp_path / "a", updates=3, resume=True)
-    with pytest.raises(InputError, match="no run to resume"):
+    with pytest.raises(InputError, match="holds no run"):
         run(tmp_path / "b", resume=True)
 
 

@@ -51,6 +51,7 @@ class Assembler:
         self._places: dict[str, int] = {}
         self._links: dict[tuple[str, str, EdgeType], Evidence] = {}
         self._counts: Counter[str] = Counter()
+        self._root: str | None = None
         self.blobs: dict[str, bytes] = {}
         """Texts by hash, as `text` kept them."""
 
@@ -135,10 +136,14 @@ class Assembler:
     def _settled_agents(self) -> list[Agent]:
         """Every agent that is named anywhere, unlinked where it has a parent or events but no spawn."""
         spawned = {event.to: event.agent for event in reversed(self._events) if isinstance(event, Spawn)}
+        self._root = self._forced_root(spawned)
+        spawned.pop(self._root or "", None)
         acting = {event.agent for event in self._events}
         named = acting | {to for event in self._events if (to := getattr(event, "to", ""))}
+        rootless = all(agent.parent is not None or agent.unlinked for agent in self._agents.values())
         for name in sorted(named - self._agents.keys()):
-            self._agents[name] = Agent(name, parent=spawned.get(name), unlinked=name in acting and name not in spawned)
+            lost = name in acting and name not in spawned and not rootless
+            self._agents[name] = Agent(name, parent=spawned.get(name), unlinked=lost)
             self.count("undeclared")
         settled = []
         for agent in self._agents.values():
@@ -147,6 +152,16 @@ class Assembler:
             else:
                 settled.append(msgspec.structs.replace(agent, unlinked=agent.unlinked or agent.parent is not None))
         return settled
+
+    def _forced_root(self, spawned: Mapping[str, str]) -> str | None:
+        """The agent that stays a root although something claims to have spawned it: only where no other is one."""
+        first = None
+        for agent in self._agents.values():
+            if agent.parent is None and not agent.unlinked:
+                if agent.id not in spawned:
+                    return None
+                first = first or agent.id
+        return first
 
     def _ordered(self) -> list[Event]:
         links = [
@@ -184,6 +199,8 @@ class Assembler:
         kept = []
         for event in events:
             faults = prefix.faults(event)
+            if isinstance(event, Spawn) and event.to == self._root:
+                faults.append(Fault(2, "to", "it would leave no root"))
             lawful = self._mended(event, faults) if faults else event
             if lawful is None:
                 self.count(f"dropped_{kind(event)}")

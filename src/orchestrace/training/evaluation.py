@@ -16,6 +16,8 @@ Z_95 = 1.959964
 """Standard errors to either side of the mean in a 95% interval."""
 Z_ALARM = 5.0
 """Standard errors above the optimum that noise does not explain."""
+AT_ONCE = 100_000
+"""Episodes simulated together; more would only fill the memory."""
 EXACT = 1e-9
 """Rounding of an exact value."""
 
@@ -35,6 +37,8 @@ class Trained(NamedTuple):
     """Updates made."""
     decisions: int
     """Decisions taken in training."""
+    run_dir: str
+    """The run's folder."""
 
 
 class Estimate(NamedTuple):
@@ -51,7 +55,8 @@ class Estimate(NamedTuple):
 
 def estimate(env: Env, policy: Floats, *, episodes: int, rng: np.random.Generator) -> Estimate:
     """Mean return of a policy [S, A] over at least two simulated episodes."""
-    earned = returns(env, policy, episodes=episodes, rng=rng)
+    parts = [min(AT_ONCE, episodes - played) for played in range(0, episodes, AT_ONCE)]
+    earned = np.concatenate([returns(env, policy, episodes=part, rng=rng) for part in parts])
     return Estimate(float(earned.mean()), float(earned.std(ddof=1)) / math.sqrt(episodes))
 
 
@@ -108,6 +113,8 @@ def judged(trained: Trained, *, episodes: int, seed: int, diagnostics: Mapping[s
         algorithm=trained.recipe.algorithm,
         updates=trained.updates,
         decisions=trained.decisions,
+        seconds=0.0,
+        run_dir=trained.run_dir,
         episodes=episodes,
         baselines={name: _by_setting(names, [values[name] for values in compared]) for name in compared[0]},
         alarm={name: why for name, why in zip(names, alarms, strict=True) if why},

@@ -22,7 +22,6 @@ from orchestrace.training._torch import torch
 from orchestrace.training.evaluation import Trained, exact_gaps, judged
 from orchestrace.training.learner import Figures
 from orchestrace.training.recipe import Recipe, labels
-from orchestrace.training.recipe_file import load
 from orchestrace.training.result import Result, document
 from orchestrace.training.run_state import Run, advance, captured, policy_table, restore, started
 from orchestrace.training.stack import MakeEnv, environments, stack
@@ -35,7 +34,7 @@ class Progress(NamedTuple):
     updates: int
     decisions: int
     gap_closed: Mapping[str, float | None]
-    """By setting, exact, of the policy as it sampled at the last evaluation; None where there is no gap."""
+    """By setting, exact, of the policy as it sampled at the last evaluation or when this call began; None: no gap."""
 
 
 def train(
@@ -59,7 +58,7 @@ def train(
 
     Raises:
       InputError: the folder cannot be used, or its checkpoints cannot be read.
-      RecipeError: the recipe does not fit its environment, or the run in the folder.
+      RecipeError: the recipe does not fit its environment or the run in the folder, or training diverged by it.
       InterruptedWork: Ctrl-C. Between updates one comes at once; within one, after it. What was done is kept. A second
         Ctrl-C does not wait, and loses what was done since the last checkpoint.
     """
@@ -71,13 +70,13 @@ def train(
             with _deferred_interrupt() as interrupted:
                 _learn(run, run_dir, progress=progress or _silent, interrupted=interrupted)
             counts = {"cut_episodes": run.cut_episodes, "corrupt_checkpoints": corrupt}
-            policy, episodes = _trained(run, make_env), recipe.eval.episodes
-            result = judged(policy, episodes=episodes, seed=recipe.seed, diagnostics=counts)
+            policy = _trained(run, run_dir, make_env=make_env)
+            result = judged(policy, episodes=recipe.eval.episodes, seed=recipe.seed, diagnostics=counts)
         except KeyboardInterrupt:
             raise _kept(run, run_dir) from None
     result = msgspec.structs.replace(result, seconds=clock() - began)
     run_folder.write_result(run_dir, document(result))
-    return msgspec.structs.replace(result, run_dir=str(run_dir))
+    return result
 
 
 def trained(run_dir: Path, *, make_env: MakeEnv = by_name) -> Trained:
@@ -86,10 +85,10 @@ def trained(run_dir: Path, *, make_env: MakeEnv = by_name) -> Trained:
     Raises:
       InputError: there is no run in the folder, or it cannot be read.
     """
-    recipe = load(run_dir / run_folder.RECIPE, make_env=make_env)
+    recipe = run_folder.begun_with(run_dir, make_env=make_env)
     run = started(recipe, stack(environments(recipe, make_env=make_env)))
     restore(run, checkpoints.find(run_dir).checkpoint)
-    return _trained(run, make_env)
+    return _trained(run, run_dir, make_env=make_env)
 
 
 def _learn(run: Run, run_dir: Path, *, progress: Callable[[Progress], None], interrupted: Callable[[], bool]) -> None:
@@ -144,13 +143,14 @@ def _kept(run: Run, run_dir: Path) -> InterruptedWork:
     return InterruptedWork(f"{at} of {run.recipe.updates} updates are kept in {run_dir}; go on with --resume {run_dir}")
 
 
-def _trained(run: Run, make_env: MakeEnv) -> Trained:
+def _trained(run: Run, run_dir: Path, *, make_env: MakeEnv) -> Trained:
     return Trained(
         recipe=run.recipe,
         envs=environments(run.recipe, make_env=make_env),
         tables=tuple(run.stack.tables(policy_table(run))),
         updates=run.update,
         decisions=run.decisions,
+        run_dir=str(run_dir),
     )
 
 
@@ -176,7 +176,7 @@ def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield asked.is_set  # only the main thread gets signals
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.getsignal(signal.SIGINT) or signal.default_int_handler
 
     def note(number: int, frame: FrameType | None) -> None:
         del number, frame

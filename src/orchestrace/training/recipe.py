@@ -22,6 +22,7 @@ Positive = Annotated[float, Meta(gt=0)]
 NonNegative = Annotated[float, Meta(ge=0)]
 Ratio = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=1)]
+# Upper limits stand where a slip of the keyboard would fill the memory.
 
 
 class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,18 +32,18 @@ class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Policy(Component, frozen=True):
     """The network: features of a state in, a distribution over actions and a value out."""
 
-    hidden: Count = 64
+    hidden: Annotated[int, Meta(ge=1, le=4096)] = 64
     """Units in each hidden layer."""
-    layers: Count = 2
+    layers: Annotated[int, Meta(ge=1, le=16)] = 2
     """Hidden layers."""
 
 
 class Rollouts(Component, frozen=True):
     """How much experience an update sees."""
 
-    episodes: Count = 1024
+    episodes: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
     """Episodes of each setting in each update."""
-    horizon: Count = 64
+    horizon: Annotated[int, Meta(ge=1, le=10_000)] = 64
     """Most decisions in an episode; a longer one is cut there, and counted."""
     grade: Literal["posterior", "outcome"] = "posterior"
     """What an answer earns in training: its chance of being right (less variance), or 1 if it is right. Evaluation
@@ -96,7 +97,7 @@ class Ppo(Component, frozen=True):
 class Eval(Component, frozen=True):
     """How the policy is judged."""
 
-    episodes: Annotated[int, Meta(ge=2)] = 100_000
+    episodes: Annotated[int, Meta(ge=2, le=100_000_000)] = 100_000
     """Simulated episodes of each setting in the final evaluation; the interval comes from these."""
     every: Count = 10
     """Updates between exact evaluations, each a row of the curve and a checkpoint."""
@@ -111,7 +112,7 @@ class Recipe(Component, frozen=True):
     """Parameters of the environment, one table a setting; one policy learns them all. Absent: one, `env` alone."""
     algorithm: Literal["ppo", "reinforce"] = "ppo"
     """Which learner."""
-    seed: Annotated[int, Meta(ge=0)] = 0
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
     """Starts every die of the run."""
     updates: Count = 400
     """Batches of experience to learn from. A resumed run may raise it."""
@@ -144,10 +145,9 @@ def parameters(recipe: Recipe) -> tuple[dict[str, float], ...]:
 
 
 def labels(recipe: Recipe) -> tuple[str, ...]:
-    """Each setting as written: `cr=0.02,ct=0.005`; with one setting alone, the environment's name."""
-    if not recipe.settings:
-        return (env_name(recipe),)
-    return tuple(",".join(f"{key}={value}" for key, value in setting.items()) for setting in recipe.settings)
+    """Each setting as written: `cr=0.02,ct=0.005`; the environment's name for one that changes nothing."""
+    written = (",".join(f"{key}={value}" for key, value in setting.items()) for setting in recipe.settings or ({},))
+    return tuple(label or env_name(recipe) for label in written)
 
 
 def canonical(recipe: Recipe) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from orchestrace.envs import by_name
 from orchestrace.errors import InputError, RecipeError
-from orchestrace.training.recipe import Component, Recipe, labels
+from orchestrace.training.recipe import Component, Recipe
 from orchestrace.training.stack import MakeEnv, environments
 
 _LEAF_AT = re.compile(r" - at `\$\.?(?P<path>.*)`$")
@@ -74,7 +74,7 @@ def _checked(data: dict[str, Any]) -> Recipe:
         )
     if isinstance(recipe.env, dict) and not isinstance(recipe.env.get("name"), str):
         raise RecipeError("the table has no name", place="env", remedy='write env = {name = "batch-voting", p = 0.7}')
-    if len(set(labels(recipe))) < len(recipe.settings):
+    if any(setting in recipe.settings[:i] for i, setting in enumerate(recipe.settings)):
         raise RecipeError("two settings are the same", place="settings", remedy="leave one of them out")
     if len({frozenset(setting) for setting in recipe.settings}) > 1:
         raise RecipeError("settings differ in their keys", place="settings", remedy="give every setting the same keys")

@@ -48,10 +48,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     greedy_value: PerSetting
     """Exact value of the policy that always takes the likeliest action."""
     greedy_gap_closed: PerSetting
-    seconds: float = 0.0
-    """That this call took; a resumed run counts from where it resumed."""
-    run_dir: str = ""
-    """The run's folder; absent in the `result.json` that lies in it."""
+    seconds: float
+    """That training took in this call: a resumed run counts from where it resumed. 0 where a run was only judged."""
+    run_dir: str
+    """The run's folder; not in the `result.json` that lies in it."""
     alarm: dict[str, str] = {}
     """By setting: a value above the optimum by more than noise, which means a broken environment. Absent: none."""
     diagnostics: dict[str, int] = {}
@@ -59,6 +59,5 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def document(result: Result) -> dict[str, Any]:
-    """The result as plain JSON values, absent sections left out."""
-    made: dict[str, Any] = msgspec.to_builtins(result)
-    return made
+    """The result as plain JSON values for the run's own folder: it does not say where it lies."""
+    return {key: value for key, value in msgspec.to_builtins(result).items() if key != "run_dir"}

@@ -44,6 +44,17 @@ def begin(folder: Path, recipe: Recipe) -> None:
     _write(folder / RECIPE, canonical(recipe))
 
 
+def begun_with(folder: Path, *, make_env: MakeEnv) -> Recipe:
+    """The recipe of the run in a folder.
+
+    Raises:
+      InputError: there is no run, or its recipe cannot be read.
+    """
+    if not (folder / RECIPE).exists():
+        raise InputError("holds no run", path=str(folder), remedy="give the folder that a training run wrote")
+    return load(folder / RECIPE, make_env=make_env)
+
+
 def reopen(folder: Path, recipe: Recipe, *, make_env: MakeEnv) -> None:
     """Check that the folder holds a run of this recipe. More updates than it was begun with are written down.
 
@@ -51,9 +62,7 @@ def reopen(folder: Path, recipe: Recipe, *, make_env: MakeEnv) -> None:
       InputError: there is no run, or its recipe cannot be read.
       RecipeError: its recipe is another; names the first key that differs.
     """
-    if not (folder / RECIPE).exists():
-        raise InputError("holds no run to resume", path=str(folder), remedy="start it without --resume")
-    begun = load(folder / RECIPE, make_env=make_env)
+    begun = begun_with(folder, make_env=make_env)
     key = first_difference(begun, recipe, except_for=frozenset({"updates"}))
     if key is None and recipe.updates < begun.updates:
         key = "updates"

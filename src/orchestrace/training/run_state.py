@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrace.errors import InputError
+from orchestrace.errors import InputError, RecipeError
 from orchestrace.training._torch import torch
 from orchestrace.training.algorithms import ppo, reinforce
 from orchestrace.training.checkpoints import Checkpoint
@@ -66,19 +66,28 @@ def policy_table(run: Run) -> Floats:
 
 
 def advance(run: Run) -> Figures:
-    """One update: play, learn, count."""
+    """One update: play, learn, count.
+
+    Raises:
+      RecipeError: the numbers left the finite, as a learning rate that is too large makes them.
+    """
     run.whole = False
     recipe, share = run.recipe, run.update / run.recipe.updates
     rate = _between(recipe.optimiser.rate, recipe.optimiser.rate_end, share)
     for group in run.learner.optimiser.param_groups:
         group["lr"] = rate
-    until = recipe.exploration.until
-    weight = _between(
-        recipe.exploration.entropy, recipe.exploration.entropy_end, min(1.0, share / until) if until else 1.0
-    )
+    explore = recipe.exploration
+    decayed = min(1.0, share / explore.until) if explore.until else 1.0
+    weight = _between(explore.entropy, explore.entropy_end, decayed)
     sizes = recipe.rollouts
     batch = collected(run.stack, policy_table(run), episodes=sizes.episodes, horizon=sizes.horizon, rng=run.rng)
     figures = ALGORITHMS[recipe.algorithm](recipe)(run.learner, batch, entropy_weight=weight, rng=run.rng)
+    if not (np.isfinite(policy_table(run)).all() and np.isfinite(list(figures.values())).all()):
+        raise RecipeError(
+            f"training diverged at update {run.update + 1}: the policy is no longer made of finite numbers",
+            place="optimiser.rate",
+            remedy="lower it, or exploration.entropy, and train anew",
+        )
     run.decisions += int(batch.taken.sum())
     run.cut_episodes += int(np.sum(batch.beyond >= 0))
     run.update += 1

@@ -1,0 +1,262 @@
+"""Every law is a test: a lawful trace has no violation, and a mutation that breaks a law is reported with its place."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrace.testing.strategies import logs, traces
+from orchestrace.trace import (
+    Agent,
+    Aggregate,
+    Builder,
+    Choice,
+    Despawn,
+    Edge,
+    HumanIntervention,
+    Message,
+    Return,
+    Source,
+    Spawn,
+    Stop,
+    Tokens,
+    ToolCall,
+    ToolResult,
+    Turn,
+    kind,
+    observations,
+    violations,
+)
+
+replace = msgspec.structs.replace
+
+
+@given(traces())
+def test_what_the_builder_builds_is_lawful(trace):
+    assert violations(trace) == []
+
+
+@given(logs())
+def test_what_the_assembler_assembles_is_lawful(trace):
+    assert violations(trace) == []
+
+
+def team():
+    """main: prompt, turn, two spawns, call and result, message; w0 and w1 answer; main aggregates and stops."""
+    b = Builder(trace_id="t", task_id="k", clock="simulated")
+    b.agent(Agent("main"))
+    b.agent(Agent("w0", parent="main"))
+    b.agent(Agent("w1", parent="main"))
+    b.append(HumanIntervention, "main", t=0.0, initial=True)
+    turn = b.append(Turn, "main", t=0.0, duration_s=1.0, tokens=Tokens(output=3))
+    b.append(Spawn, "main", to="w0", t=1.0, turn=turn.id)
+    b.append(Spawn, "main", to="w1", t=1.0, turn=turn.id)
+    call = b.append(ToolCall, "main", tool="ls", t=1.0, turn=turn.id)
+    b.append(ToolResult, "main", tool="ls", call=call.id, t=2.0)
+    b.append(Message, "main", to="w0", delivered=True, t=2.0)
+    own = [b.append(Turn, w, t=2.0, duration_s=1.0) for w in ("w0", "w1")]
+    back = [b.append(Return, w, to="main", turn=t.id, t=3.0) for w, t in zip(("w0", "w1"), own, strict=True)]
+    last = b.append(Turn, "main", t=4.0)
+    b.append(Aggregate, "main", inputs=tuple(r.id for r in back), turn=last.id, t=4.0)
+    b.append(Stop, "main", turn=last.id, t=4.0)
+    return b.build()
+
+
+def place(trace, kind_, n=0):
+    return [i for i, event in enumerate(trace.events) if kind(event) == kind_][n]
+
+
+def changed(trace, at, **fields):
+    events = list(trace.events)
+    events[at] = replace(events[at], **fields)
+    return replace(trace, events=tuple(events))
+
+
+def moved(trace, src, dst):
+    events = list(trace.events)
+    events.insert(dst, events.pop(src))
+    return replace(trace, events=tuple(events))
+
+
+def laws(trace):
+    return {v.law for v in violations(trace)}
+
+
+def test_the_team_is_lawful():
+    assert violations(team()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind_", "fields", "law", "field"),
+    [
+        ("turn", {"duration_s": -1.0}, 0, "duration_s"),
+        ("turn", {"t": float("nan")}, 0, "t"),
+        ("turn", {"usd": float("inf")}, 0, "usd"),
+        ("spawn", {"token_span": (3, 1)}, 0, "token_span"),
+        ("spawn", {"choice": Choice("O1", ("a", "b"), 2)}, 0, "choice.chosen"),
+        ("spawn", {"choice": Choice("O1", ("a", "b"), 0, legal=(True,))}, 0, "choice.legal"),
+        ("spawn", {"choice": Choice("O1", ("a",), 0, logprob=float("-inf"))}, 0, "choice.logprob"),
+        ("stop", {"id": "main.0"}, 1, "id"),
+        ("stop", {"id": ""}, 1, "id"),
+        ("human_intervention", {"agent": "nobody"}, 2, "agent"),
+        ("message", {"to": "nobody"}, 2, "to"),
+        ("return", {"to": ""}, 2, "to"),
+        ("spawn", {"to": "main"}, 2, "to"),
+        ("tool_result", {"call": "main.1"}, 3, "call"),
+        ("tool_result", {"call": ""}, 3, "call"),
+        ("tool_result", {"agent": "w0"}, 3, "agent"),
+        ("aggregate", {"inputs": ("w0.1", "w0.1")}, 4, "inputs[1]"),
+        ("aggregate", {"inputs": ("main.1",)}, 4, "inputs[0]"),
+        ("aggregate", {"inputs": ("main.6",)}, 4, "inputs[0]"),
+        ("stop", {"turn": "main.2"}, 5, "turn"),
+        ("stop", {"turn": "w0.0"}, 5, "turn"),
+        ("stop", {"turn": "later.9"}, 5, "turn"),
+        ("stop", {"agent": "w0", "turn": None}, 6, "agent"),
+        ("return", {"to": "w1"}, 7, "to"),
+        ("stop", {"t": 0.5}, 8, "t"),
+    ],
+)
+def test_a_mutation_breaks_its_law_at_its_place(kind_, fields, law, field):
+    trace = team()
+    at = place(trace, kind_)
+    broken = changed(trace, at, **fields)
+    found = [v for v in violations(broken) if v.law == law]
+    assert any(v.path == f"$.events[{at}].{field}" and v.event == broken.events[at].id for v in found), found
+    assert f"(law {law})" in str(found[0])
+
+
+def test_a_result_twice():
+    trace = team()
+    at = place(trace, "tool_result")
+    again = replace(trace.events[at], id="main.99")
+    events = (*trace.events[: at + 1], again, *trace.events[at + 1 :])
+    assert 3 in laws(replace(trace, events=events))
+
+
+def test_an_input_in_two_aggregates():
+    trace = team()
+    at = place(trace, "aggregate")
+    events = (*trace.events[: at + 1], replace(trace.events[at], id="main.99"), *trace.events[at + 1 :])
+    assert [v.path for v in violations(replace(trace, events=events)) if v.law == 4][:1] == [
+        f"$.events[{at + 1}].inputs[0]"
+    ]
+
+
+def test_a_child_acts_before_its_spawn():
+    trace = team()
+    broken = moved(trace, place(trace, "turn", 1), 1)
+    found = [v for v in violations(broken) if v.law == 2]
+    assert found[0].path == "$.events[1].agent"
+    assert "'w0' acts before its spawn" in found[0].message
+
+
+def test_agents_roots_and_spawns():
+    trace = team()
+    without = tuple(e for e in trace.events if e.agent != "w1" and getattr(e, "to", "") != "w1")
+    edges = tuple(e for e in trace.edges if "w1" not in e.src + e.dst and e.src != "main.3" and e.dst != "main.3")
+    bare = replace(trace, events=without, edges=edges)
+    bare = changed(bare, place(bare, "aggregate"), inputs=("w0.1",))
+    assert [str(v) for v in violations(bare)] == ["$.agents[2]: agent 'w1' has no spawn and is not unlinked (law 2)"]
+    agents = (*bare.agents[:2], replace(bare.agents[2], unlinked=True))
+    assert violations(replace(bare, agents=agents)) == []
+    assert any(v.path == "$.agents" for v in violations(replace(trace, agents=(), events=(), edges=())))
+    twice = replace(trace, agents=(*trace.agents, Agent("w0")))
+    assert (1, "$.agents[1].id") in {(v.law, v.path) for v in violations(twice)}
+    wrong = replace(trace, agents=(trace.agents[0], replace(trace.agents[1], parent="w1"), trace.agents[2]))
+    assert 2 in laws(wrong)
+
+
+@pytest.mark.parametrize(
+    ("edge", "law", "part"),
+    [
+        (Edge("nowhere", "main.1", "causal"), 1, ".src"),
+        (Edge("main.1", "nowhere", "causal"), 1, ".dst"),
+        (Edge("main.2", "main.1", "causal"), 1, ""),
+        (Edge("main.1", "main.1", "causal"), 1, ""),
+    ],
+)
+def test_edges_join_what_is_there_and_run_forward(edge, law, part):
+    trace = team()
+    broken = replace(trace, edges=(*trace.edges, edge))
+    assert (law, f"$.edges[{len(trace.edges)}]{part}") in {(v.law, v.path) for v in violations(broken)}
+
+
+def test_fields_imply_edges_and_edges_say_no_more():
+    trace = team()
+    for law, type_ in ((5, "causal"), (3, "tool_dependency"), (4, "aggregate")):
+        without = replace(trace, edges=tuple(e for e in trace.edges if e.type != type_))
+        assert laws(without) == {law}, type_
+    extra = Builder(trace_id="t", task_id="k")
+    extra.agent(Agent("main"))
+    calls = [extra.append(ToolCall, "main", tool="a") for _ in range(2)]
+    result = extra.append(ToolResult, "main", call=calls[0].id)
+    extra.link(calls[1].id, result.id, "tool_dependency")
+    assert [v.law for v in violations(extra.build())] == [3]
+
+
+def test_native_laws_are_for_native_traces():
+    trace = team()
+    late = replace(trace, events=(*trace.events, Turn("main.99", "main", t=1.0)))
+    assert laws(late) == {7, 8}
+    assert laws(replace(late, source=Source("log", "1"))) == set()
+    assert observations(replace(late, source=Source("log", "1"))) == {"time_went_back": 1}
+
+
+def test_nothing_after_a_despawn_and_only_some_after_a_stop():
+    trace = team()
+    gone = Despawn("main.90", "main", to="w0", t=5.0)
+    assert laws(replace(trace, events=(*trace.events, gone))) == set()
+    acts = Return("w0.90", "w0", to="main", status="cancelled", t=5.0)
+    assert laws(replace(trace, events=(*trace.events, acts))) == set()
+    assert laws(replace(trace, events=(*trace.events, gone, acts))) == {7}
+    for after in (HumanIntervention("main.91", "main", t=5.0), Stop("main.92", "main", t=5.0)):
+        expected = {7} if isinstance(after, Stop) else set()
+        assert laws(replace(trace, events=(*trace.events, after))) == expected
+
+
+def test_a_cause_is_not_later_than_what_it_caused():
+    trace = team()
+    broken = changed(trace, place(trace, "return"), t=2.5)  # its own turn began at 2.0: fine
+    assert laws(broken) == set()
+    broken = changed(trace, place(trace, "turn", 3), t=2.5)  # before the returns that it read
+    assert {v.path.split("[")[0] for v in violations(broken) if v.law == 8} == {"$.edges"}
+
+
+def test_all_violations_are_reported():
+    trace = team()
+    broken = changed(changed(trace, place(trace, "tool_result"), call="x"), place(trace, "stop"), turn="y")
+    broken = changed(broken, place(trace, "message"), to="z")
+    assert {3, 5, 2} <= laws(broken)
+
+
+@given(traces(native=True), st.integers(0, 10_000))
+def test_no_mutation_makes_the_checks_fail(trace, seed):
+    """Whatever is dropped or swapped, the answer is a list of violations."""
+    events = list(trace.events)
+    if len(events) > 1:
+        i, j = seed % len(events), (seed // 7) % len(events)
+        events[i], events[j] = events[j], events[i]
+        del events[(seed // 3) % len(events)]
+    mutated = replace(trace, events=tuple(events))
+    for one in violations(mutated):
+        assert one.path.startswith("$.")
+        assert 0 <= one.law <= 8
+
+
+def test_observations():
+    b = Builder(trace_id="t", task_id="k", source=Source("log", "1"), costs={"output_tokens": 9})
+    b.agent(Agent("main"))
+    b.agent(Agent("w", parent="main"))
+    b.append(Turn, "main", t=5.0, tokens=Tokens(output=1))
+    b.append(Spawn, "main", to="w", t=6.0)
+    b.append(Turn, "w", t=2.0)
+    b.append(Message, "main", to="w", delivered=False, t=1.0)
+    b.append(Despawn, "main", to="w", t=7.0)
+    b.append(Turn, "w", t=8.0)
+    assert observations(b.build()) == {
+        "acted_after_despawn": 1,
+        "child_before_spawn": 1,
+        "time_went_back": 1,
+        "totals_differ": 1,
+        "undelivered_messages": 1,
+    }
