@@ -98,6 +98,7 @@ class Assembler:
 
     def assemble(self, *, trace_id: str, task_id: str, **header: Any) -> Trace:
         """The trace. The header must name a `source`: what comes out of a log is not native."""
+        clean = finite_header(self._finite(header))
         agents = self._settled_agents()
         ordered = self._ordered()
         prefix = Prefix(agents, native=header.get("source") is None)
@@ -113,7 +114,7 @@ class Assembler:
             events=tuple(kept),
             edges=sorted_edges(self._edges(kept, positions), positions),
             diagnostics={name: n for name, n in sorted(self._counts.items()) if n},
-            **finite_header(self._finite(header)),
+            **clean,
         )
 
     def _finite(self, fields: Mapping[str, Any]) -> dict[str, Any]:

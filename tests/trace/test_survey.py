@@ -1,0 +1,146 @@
+"""The survey's published form."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+
+from orchestrace.adapters import schema_violations
+from orchestrace.errors import TraceError
+from orchestrace.testing.strategies import logs, survey_documents, traces
+from orchestrace.trace import Agent, Builder, Spawn, Tokens, ToolCall, ToolResult, Turn, survey, violations
+from orchestrace.trace.graph import Graph
+from samples import SURVEY, needs_survey
+
+FIELDS = ("id", "t", "type", "agent", "role", "from", "to", "tool", "content_ref", "trusted")
+
+
+def normal(document):
+    """A document without the order of its keys, and with 0 and 0.0 the same."""
+    return json.loads(json.dumps(document, sort_keys=True).replace(".0,", ",").replace(".0}", "}"))
+
+
+@pytest.fixture
+def example():
+    return (SURVEY / "example_trace.json").read_bytes()
+
+
+@needs_survey
+def test_the_published_example(example):
+    trace = survey.load(example)
+    assert violations(trace) == []
+    assert json.loads(survey.dump(trace)) == json.loads(example)
+    result = next(event for event in trace.events if isinstance(event, ToolResult))
+    assert (result.agent, result.call, result.labels["survey.agent"]) == ("executor_1", "e5", "browser.search")
+    assert [(agent.id, agent.parent) for agent in trace.agents] == [
+        ("orchestrator", None), ("planner_1", "orchestrator"), ("executor_1", "orchestrator"),
+    ]  # fmt: skip
+    assert trace.rewards == {"team": 1.0, "orchestration": 0.3, "tool": 0.1}
+
+
+@needs_survey
+def test_the_shipped_schema_and_example_are_the_published_ones(example):
+    from importlib import resources
+
+    shipped = resources.files("orchestrace.adapters") / "survey_data"
+    assert (shipped / "example_trace.json").read_bytes() == example
+    assert (shipped / "trace_schema.json").read_bytes() == (SURVEY / "trace_schema.json").read_bytes()
+    assert "CC0" in (shipped / "NOTICE").read_text()
+
+
+@needs_survey
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        (lambda d: d["costs"].pop("wall_clock_s"), "$.costs"),
+        (lambda d: d.update(colour=1), "$"),
+        (lambda d: d.update(topology="ring"), "$.topology"),
+        (lambda d: d["events"].clear(), "$.events"),
+        (lambda d: d["events"][0].pop("t"), "$.events[0]"),
+        (lambda d: d["events"][0].update(t=-1), "$.events[0].t"),
+        (lambda d: d["events"][0].update(type="thought"), "$.events[0].type"),
+        (lambda d: d["edges"][0].update(type="memory"), "$.edges[0].type"),
+        (lambda d: d["edges"][0].update(weight=1), "$.edges[0]"),
+        (lambda d: d["rewards"].update(team="much"), "$.rewards.team"),
+    ],
+)
+def test_what_the_schema_rejects_is_rejected(example, change, path):
+    document = json.loads(example)
+    assert schema_violations(example) == []
+    change(document)
+    assert [one.path for one in schema_violations(json.dumps(document).encode())] == [path]
+
+
+@given(survey_documents())
+def test_any_valid_document_loads_as_written_and_comes_out_again(document):
+    data = json.dumps(document).encode()
+    assert schema_violations(data) == []
+    trace = survey.load(data)
+    assert [event.id for event in trace.events] == [event["id"] for event in document["events"]]
+    again = json.loads(survey.dump(trace))
+    assert schema_violations(json.dumps(again).encode()) == []
+    for before, after in zip(document["events"], again["events"], strict=True):
+        assert {k: after.get(k) for k in before} == before
+    assert again["edges"] == list({json.dumps(e): e for e in document["edges"]}.values())
+    assert {k: again[k] for k in ("trace_id", "task_id", "topology", "rewards", "metrics", "costs")} == {
+        k: document[k] for k in ("trace_id", "task_id", "topology", "rewards", "metrics", "costs")
+    }
+    violations(trace)  # whatever it breaks, it is told and not raised
+    with contextlib.suppress(TraceError):  # a cycle, and nothing else
+        Graph.of(trace)
+
+
+@given(traces() | logs())
+def test_any_trace_exports_to_a_valid_document_that_is_kept(trace):
+    if not any(not isinstance(event, Turn) or event.agent in ("main", "other") for event in trace.events):
+        return
+    try:
+        data = survey.dump(trace)
+    except TraceError:
+        assert all(isinstance(event, Turn) for event in trace.events)
+        return
+    assert schema_violations(data) == []
+    assert survey.dump(survey.load(data)) == data
+
+
+def test_turns_are_folded_and_their_edges_joined():
+    b = Builder(trace_id="t", task_id="k")
+    b.agent(Agent("main"))
+    b.agent(Agent("w", parent="main"))
+    lead = b.append(Turn, "main", t=0.0, tokens=Tokens(output=5))
+    b.append(Spawn, "main", to="w", turn=lead.id, t=1.0)
+    own = b.append(Turn, "w", t=1.0, tokens=Tokens(output=7, input=2))
+    b.append(ToolCall, "w", tool="ls", turn=own.id, t=2.0)
+    document = json.loads(survey.dump(b.build()))
+    assert [(e["id"], e["type"]) for e in document["events"]] == [
+        ("main.0", "orchestrator_decision"), ("main.1", "spawn"), ("w.1", "tool_call"),
+    ]  # fmt: skip
+    assert {"src": "main.1", "dst": "w.1", "type": "spawn"} in document["edges"]
+    assert document["costs"] == {"tokens": 14.0, "wall_clock_s": 2.0}
+
+
+def test_a_trace_without_events_cannot_be_exported():
+    b = Builder(trace_id="t", task_id="k")
+    b.agent(Agent("main"))
+    with pytest.raises(TraceError, match="no event"):
+        survey.dump(b.build())
+
+
+def test_times_that_are_absent_are_placed():
+    b = Builder(trace_id="t", task_id="k")
+    b.agent(Agent("main"))
+    for _ in range(2):
+        b.append(Turn, "main")
+    b.append(Turn, "main", t=7.0)
+    b.append(Turn, "main")
+    document = json.loads(survey.dump(b.build()))
+    assert [(e["t"], e.get("t_source")) for e in document["events"]] == [
+        (0.0, "order"), (1.0, "order"), (7.0, None), (7.0, "order"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"[" * 10_000, b'{"trace_id": 1}', b"\xff", b'{"trace_id":"t"}'])
+def test_other_bytes_are_a_trace_error(data):
+    with pytest.raises(TraceError):
+        survey.load(data)
