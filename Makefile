@@ -28,6 +28,7 @@ format: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/graph.py
 	$(BIN)/python benchmarks/codec.py
+	$(BIN)/python benchmarks/startup.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("orchestrace needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + "; run make PYTHON=python3.11") if sys.version_info < (3, 11) else None'

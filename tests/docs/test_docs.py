@@ -29,6 +29,13 @@ def test_readme_python_runs_and_prints_what_it_says():
     assert out.getvalue().endswith(said[-1])
 
 
+def test_readme_report_is_what_it_prints():
+    shown = re.search(r"\$ orchestrace (report \S+)\n(.*?)```", README, re.S)
+    printed = [line.rstrip() for line in run(*shown[1].split()).out.splitlines()]
+    for line in shown[2].splitlines():
+        assert line in printed
+
+
 @pytest.mark.parametrize("line", re.findall(r"^orchestrace (.*?)(?:\s{2,}#.*)?$", README, re.M))
 def test_readme_commands_exist(line):
     words = line.split()

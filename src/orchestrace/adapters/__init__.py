@@ -1,7 +1,8 @@
 """Foreign logs as traces.
 
 `read_path` opens a path and yields one `Read` a session. An adapter is one module: `detect(files)` says which files it
-knows, judged by their content, `read(files, match)` reads them; `lines` is the byte layer that they share.
+knows, judged by their content, `read(files, match)` reads them. They share `lines`, the byte layer, and `documents`,
+the loop over files that are one JSON document each.
 """
 
 from orchestrace.adapters.files import BytesFiles, PathFiles, ZipFiles, files_at

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from orchestrace.adapters.lines import document, unpacked
+from orchestrace.adapters.documents import has_head, read_documents
 from orchestrace.adapters.reading import Files, Match, Read, Skip
-from orchestrace.errors import LogError, TraceError
-from orchestrace.trace import survey, violations
+from orchestrace.trace import Trace, survey
 
 NAME = "survey"
-_HEAD = 1 << 16
 
 
 class _Head(msgspec.Struct):
@@ -31,30 +29,13 @@ def detect(files: Files) -> Match | None:
 
 def read(files: Files, match: Match) -> Iterator[Read | Skip]:
     """One trace a document, as it is written. One that breaks a law of ours is a `Skip` that names it."""
-    for name in match.names:
-        try:
-            trace = survey.load(document(files, name))
-        except (LogError, TraceError, EOFError) as error:
-            yield Skip(name, str(error))
-            continue
-        broken = violations(trace)
-        if broken:
-            more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
-            yield Skip(name, f"{broken[0]}{more}; `orchestrace validate` lists them all")
-        elif not trace.events:
-            yield Skip(name, "holds no event")
-        else:
-            yield Read(trace, {}, dict(trace.diagnostics))
+    yield from read_documents(files, match, load=survey.load, finished=_finished)
+
+
+def _finished(trace: Trace) -> Read:
+    return Read(trace, {}, dict(trace.diagnostics))
 
 
 def _is_survey(files: Files, name: str) -> bool:
-    if ".json" not in name and files.chosen != name:
-        return False
-    try:
-        with files.open(name) as stream:
-            head = unpacked(stream).read(_HEAD).lstrip()
-        if not head.startswith(b"{") or b'"events"' not in head:
-            return False
-        return msgspec.json.decode(document(files, name), type=_Head).schema is None
-    except (LogError, EOFError, msgspec.MsgspecError, ValueError, RecursionError):
-        return False
+    found = has_head(files, name, marks=(b'"events"',), form=_Head)
+    return isinstance(found, _Head) and found.schema is None

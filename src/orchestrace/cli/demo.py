@@ -137,9 +137,9 @@ def _show_training(training: dict[str, Any], files: dict[str, Any]) -> None:
     console = results()
     console.print(Text("Learning when to spawn and when to stop", style="bold underline"))
     console.print(
-        "A question, and voters who are right 7 times in 10. Each round has a price (cr), each voter too (ct).\n"
-        "One policy for three settings of the prices. Gap closed: 0 is the best policy that always does the\n"
-        "same, 1 is the optimum.\n"
+        "A question, and voters who are right 7 times in 10. A round has a price (cr), a voter too (ct).\n"
+        "One policy for three settings of the prices. Gap closed: 0 is the best policy that always does\n"
+        "the same, 1 is the optimum.\n"
     )
     for part in training_parts(training, width=console.width):
         console.print(part)
