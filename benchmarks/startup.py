@@ -1,4 +1,4 @@
-"""Whole-process times: `orchestrace --help` (goal: under 150 ms) and `report` on a session (goal: under 1 s for 0.7 MB).
+"""Whole-process times: `orchestrace --help` (goal: under 150 ms), `report` on a session (goal: under 1 s for 0.7 MB).
 
 python benchmarks/startup.py [SESSION]: without a session, the one that ships with the package.
 """

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrace.errors import TraceError
 from orchestrace.testing.strategies import logs, traces
 from orchestrace.trace import (
     Agent,
@@ -190,8 +191,11 @@ def test_fields_imply_edges_and_edges_say_no_more():
     extra.agent(Agent("main"))
     calls = [extra.append(ToolCall, "main", tool="a") for _ in range(2)]
     result = extra.append(ToolResult, "main", call=calls[0].id)
-    extra.link(calls[1].id, result.id, "tool_dependency")
-    assert [v.law for v in violations(extra.build())] == [3]
+    with pytest.raises(TraceError, match="law 3"):
+        extra.link(calls[1].id, result.id, "tool_dependency")
+    built = extra.build()
+    more = replace(built, edges=(*built.edges, Edge(calls[1].id, result.id, "tool_dependency")))
+    assert [v.law for v in violations(more)] == [3]
 
 
 def test_native_laws_are_for_native_traces():

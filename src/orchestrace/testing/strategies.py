@@ -41,7 +41,7 @@ from orchestrace.trace import (
 _TEXTS = ("", "do it", "naïve \u2028 line", "\x1b[31mred", "\u202egnp", "💩 🧑‍🚀", "a" * 300, '"quoted" \\', "null")
 _LABELS: tuple[Mapping[str, Any], ...] = ({}, {}, {"n": 1}, {"b": "x", "a": 1.5}, {"é": True, "compaction": True})
 
-_EDGE_TYPES: tuple[EdgeType, ...] = ("causal", "spawn", "message", "return", "memory")
+_EDGE_TYPES: tuple[EdgeType, ...] = ("causal", "spawn", "message", "return", "memory", "tool_dependency", "aggregate")
 _EVIDENCE: tuple[Evidence, ...] = ("explicit", "matched", "positional")
 _SURVEY_EXTRAS: Mapping[str, Sequence[Any]] = {
     "role": _TEXTS,

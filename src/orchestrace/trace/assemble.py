@@ -28,7 +28,7 @@ from orchestrace.trace.events import (
     kind,
 )
 from orchestrace.trace.order import Link, ordering
-from orchestrace.trace.validate import Fault, Prefix
+from orchestrace.trace.validate import Fault, Prefix, edge_faults
 
 P = ParamSpec("P")
 E = TypeVar("E", bound=EventFields)
@@ -236,14 +236,16 @@ class Assembler:
         return agent
 
     def _edges(self, kept: Iterable[Event], positions: Mapping[str, int]) -> list[Edge]:
-        edges = []
+        events, edges = list(kept), []
         for (src, dst, type_), evidence in self._links.items():
-            if src in positions and dst in positions and positions[src] < positions[dst]:
-                edges.append(Edge(src, dst, type_, evidence))
+            edge, at = Edge(src, dst, type_, evidence), (positions.get(src), positions.get(dst))
+            stands = at[0] is not None and at[1] is not None and at[0] < at[1]
+            if stands and not any(edge_faults(edge, events[positions[src]], events[positions[dst]], native=False)):
+                edges.append(edge)
             else:
                 self.count("dropped_edges")
         deliveries = Deliveries("positional", {(edge.src, edge.type) for edge in edges})
-        for event in kept:
+        for event in events:
             edges += implied_edges(event)
             edges += deliveries.peek(event)
             deliveries.add(event)

@@ -30,7 +30,7 @@ from orchestrace.trace.events import (
     Trace,
     Turn,
 )
-from orchestrace.trace.validate import Prefix, implied
+from orchestrace.trace.validate import Fault, Prefix, edge_faults, implied
 
 P = ParamSpec("P")
 E = TypeVar("E", bound=EventFields)
@@ -84,12 +84,19 @@ class Builder:
         return event
 
     def link(self, src: str, dst: str, type: EdgeType, evidence: Evidence = "explicit") -> None:  # noqa: A002
-        """Add an edge that neither fields nor order imply, between two events that stand already."""
+        """Add an edge that neither fields nor order imply, between two events that stand already.
+
+        Raises:
+          TraceError: it breaks a law.
+        """
+        place = f"$.edges[{len(self._edges)}]"
         source, target = self._positions.get(src, -1), self._positions.get(dst, -1)
         if source < 0 or target <= source:
-            place = f"$.edges[{len(self._edges)}]"
             raise TraceError(f"{src!r} does not stand before {dst!r} (law 1)", place=place)
-        self._edges.append(Edge(src, dst, type, evidence))
+        edge = Edge(src, dst, type, evidence)
+        for law, _, message in self._edge_faults(edge):
+            raise TraceError(f"{message} (law {law})", place=place)
+        self._edges.append(edge)
 
     def build(self, **header: Any) -> Trace:
         """The trace so far; header fields given here win. The builder may go on afterwards."""
@@ -108,20 +115,19 @@ class Builder:
         for law, field, message in self._prefix.faults(event):
             raise TraceError(f"{message} (law {law}, event {event.id!r})", place=f"{place}.{field}")
         edges = [*implied_edges(event), *self._deliveries.peek(event)]
-        if self._prefix.native and event.t is not None:
-            self._check_causes(event, event.t, edges, place)
-        self._deliveries.add(event)
-        self._prefix.add(event)
         self._positions[event.id] = len(self._events)
         self._events.append(event)
+        for edge in edges:
+            for law, _, message in self._edge_faults(edge):
+                del self._positions[self._events.pop().id]
+                raise TraceError(f"{message} (law {law}, event {event.id!r})", place=f"{place}.t")
+        self._deliveries.add(event)
+        self._prefix.add(event)
         self._edges += edges
 
-    def _check_causes(self, event: Event, t: float, edges: Iterable[Edge], place: str) -> None:
-        for edge in edges:
-            cause_t = self._events[self._positions[edge.src]].t
-            if cause_t is not None and t < cause_t:
-                message = f"t={t} is before its cause {edge.src!r} at t={cause_t} (law 8, event {event.id!r})"
-                raise TraceError(message, place=f"{place}.t")
+    def _edge_faults(self, edge: Edge) -> Iterator[Fault]:
+        src, dst = (self._events[self._positions[end]] for end in (edge.src, edge.dst))
+        return edge_faults(edge, src, dst, native=self._prefix.native)
 
 
 class Deliveries:

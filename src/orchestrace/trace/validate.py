@@ -281,7 +281,8 @@ def _edge_violations(trace: Trace) -> Iterator[Violation]:
             message = f"{edge.src!r} does not stand before {edge.dst!r}"
             yield Violation(1, edge.dst, f"$.edges[{place}]", message)
         else:
-            yield from _edge_meaning(trace, edge, place, (trace.events[src], trace.events[dst]))
+            for law, _, message in edge_faults(edge, trace.events[src], trace.events[dst], native=trace.native):
+                yield Violation(law, edge.dst, f"$.edges[{place}]", message)
     for place, event in enumerate(trace.events):
         for law, field, source in implied(event):
             if source in positions and (source, event.id) not in pairs:
@@ -289,18 +290,16 @@ def _edge_violations(trace: Trace) -> Iterator[Violation]:
                 yield Violation(law, event.id, path, f"there is no edge from {source!r} to {event.id!r}")
 
 
-def _edge_meaning(trace: Trace, edge: Edge, place: int, ends: tuple[Event, Event]) -> Iterator[Violation]:
-    """An edge that says more than the fields do, or (native) runs back in time."""
-    src, dst = ends
-    path = f"$.edges[{place}]"
+def edge_faults(edge: Edge, src: Event, dst: Event, *, native: bool) -> Iterator[Fault]:
+    """An edge between two events that says more than their fields do, or (native) runs back in time."""
     if edge.type == "tool_dependency" and isinstance(src, ToolCall) and isinstance(dst, ToolResult):
         if dst.call != src.id:
-            yield Violation(3, dst.id, path, f"{dst.id!r} is the result of {dst.call!r}, not of {src.id!r}")
+            yield Fault(3, "", f"{dst.id!r} is the result of {dst.call!r}, not of {src.id!r}")
     if edge.type == "aggregate" and isinstance(src, Return | Message) and isinstance(dst, Aggregate):
         if src.id not in dst.inputs:
-            yield Violation(4, dst.id, path, f"{src.id!r} is not among the inputs of {dst.id!r}")
-    if trace.native and src.t is not None and dst.t is not None and dst.t < src.t:
-        yield Violation(8, dst.id, path, f"{dst.id!r} (t={dst.t}) is before its cause {src.id!r} (t={src.t})")
+            yield Fault(4, "", f"{src.id!r} is not among the inputs of {dst.id!r}")
+    if native and src.t is not None and dst.t is not None and dst.t < src.t:
+        yield Fault(8, "", f"{dst.id!r} at t={dst.t} is before its cause {src.id!r} at t={src.t}")
 
 
 def implied(event: Event) -> Iterator[tuple[int, str, str]]:
