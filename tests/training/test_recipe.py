@@ -33,6 +33,17 @@ def test_a_recipe_and_its_canonical_form():
         ("env = {p = 0.7}\n", ["no name"]),
         ("settings = [{cr = 1}]\n", ["env"]),
         ("env = \n", ["not valid TOML"]),
+        ('env = "batch-voting"\nsettings = [\n  {cr = 0.1},\n  {crr = 0.2},\n]\n', ["line 4", "crr"]),
+        ('env = "batch-voting"\nsettings = [\n  {cr = 0.1},\n  {cr = 7},\n]\n', ["line 4", "settings[1].cr"]),
+        ('env = "batch-voting"\nsettings = [{cr = 0.1}, {cr = true}]\n', ["settings[1].cr", "bool"]),
+        ('env = "batch-voting"\n[[settings]]\ncr = 0.1\n[[settings]]\ncr = 0.1\n', ["settings", "the same"]),
+        ('env = "batch-voting"\nsettings = [{cr = 0.1}, {ct = 0.1}]\n', ["settings", "the same keys"]),
+        ('env = "batch-voting"\nalgorithm = "reinforce"\n[reinforce]\ngroup = 7\n', ["line 4", "reinforce.group"]),
+        ('env = "batch-voting"\n[policy]\nhidden = 1_000_000_000\n', ["line 3", "policy.hidden", "4096"]),
+        ('env = "batch-voting"\n[rollouts]\ngrade = "outcom"\n', ["line 3", "rollouts.grade", "'outcome'?"]),
+        ('env = {name = "batch-voting", p = "x"}\n', ["env.p", "not a number"]),
+        ('env = {name = "batch-voting", p = [1]}\n', ["env.p", "array"]),
+        ('env = "batch-voting"\npolicy = 3\n', ["policy", "table"]),
         ("a = " + "[" * 5000, ["nested too deeply"]),
     ],
 )
@@ -50,6 +61,14 @@ def test_overrides_win_and_are_checked():
     for override in ("ppo.clipp=1", "ppo", "=3", "seed=1.5", "ppo.clip.x=1"):
         with pytest.raises(RecipeError):
             parse(GOOD, [override])
+
+
+def test_a_mistake_in_an_override_is_not_looked_for_in_the_file():
+    with pytest.raises(RecipeError) as told:
+        parse(GOOD, ["ppo.clip=-1"], path="r.toml")
+    assert str(told.value).startswith("--set ppo.clip: expected float")
+    with pytest.raises(RecipeError, match=r"^--set settings\[0\].crr: "):
+        parse(GOOD, ["settings=[{crr = 1}]"], path="r.toml")
 
 
 def test_a_file_that_cannot_be_read(tmp_path):

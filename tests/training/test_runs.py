@@ -158,3 +158,50 @@ def test_a_policy_too_good_to_be_true_raises_the_alarm(tmp_path):
     run(tmp_path / "a")
     policy = trained(tmp_path / "a", make_env=lambda *a, **k: Generous(by_name(*a, **k)))
     assert judged(policy, episodes=100, seed=0).alarm
+
+
+def test_numbers_that_leave_the_finite_are_told(tmp_path):
+    recipe = parse(RECIPE, ["optimiser.rate=1e30"])
+    with pytest.raises(RecipeError, match=r"optimiser.rate: training diverged at update \d"):
+        train(recipe, tmp_path / "a", clock=lambda: 0.0)
+
+
+def test_a_folder_that_holds_no_run(tmp_path):
+    with pytest.raises(InputError, match="holds no run"):
+        trained(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be a run's folder"):
+        run(tmp_path / "file" / "a")
+
+
+def test_without_torch_the_remedy_is_named():
+    code = "import sys; sys.modules['torch'] = None; import orchestrace.training; import orchestrace.training.loop"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].endswith('training needs torch; pip install "orchestrace[train]"')
+
+
+def test_a_killed_run_resumes_to_the_same_bytes(tmp_path):
+    """Killed between a row of the curve and its checkpoint: the row is written again, once."""
+    run(tmp_path / "whole")
+    run(tmp_path / "cut")
+    folder = tmp_path / "cut"
+    (folder / "checkpoint.previous.npz").replace(folder / "checkpoint.npz")
+    (folder / "curve.jsonl").write_bytes((folder / "curve.jsonl").read_bytes() + b'{"upd')
+    (folder / "result.json").unlink()
+    run(folder, resume=True)
+    for name in ("checkpoint.npz", "curve.jsonl", "recipe.toml"):
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_curve_that_lost_rows_is_told(tmp_path):
+    run(tmp_path / "a")
+    (tmp_path / "a" / "curve.jsonl").write_text("")
+    with pytest.raises(InputError, match="has 0 rows"):
+        run(tmp_path / "a", resume=True)
+
+
+def test_a_finished_run_is_judged_again_to_the_same_result(tmp_path):
+    first = run(tmp_path / "a")
+    again = judged(trained(tmp_path / "a"), episodes=200, seed=0)
+    assert again.value == first.value
+    assert again.run_dir == str(tmp_path / "a")

@@ -13,7 +13,7 @@ import ast
 import inspect
 import json
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -140,7 +140,8 @@ def env_name(recipe: Recipe) -> str:
 def parameters(recipe: Recipe) -> tuple[dict[str, float], ...]:
     """The environment's parameters in each setting: those of `env`, then those of the setting, which win."""
     table = {} if isinstance(recipe.env, str) else recipe.env
-    shared = {key: value for key, value in table.items() if not isinstance(value, str)}
+    # A text where a number belongs is passed on: the environment knows what its parameter may be, and says so.
+    shared = {key: cast(float, value) for key, value in table.items() if key != "name"}
     return tuple({**shared, **setting} for setting in recipe.settings or ({},))
 
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -54,10 +54,10 @@ def parse(text: str, overrides: Sequence[str] = (), *, path: str | None = None, 
             _apply(override, data)
         recipe = _checked(data)
         environments(recipe, make_env=make_env)
+        if len({frozenset(setting) for setting in recipe.settings}) > 1:
+            raise RecipeError("they differ in their keys", place="settings", remedy="give every setting the same keys")
     except RecipeError as error:
-        line = _line(error.place, text) if error.place else None
-        place = f"line {line}, {error.place}" if line else error.place
-        raise RecipeError(error.problem, path=path, place=place, remedy=error.remedy) from None
+        raise _placed(error, text, overrides=overrides, path=path) from None
     return recipe
 
 
@@ -76,8 +76,6 @@ def _checked(data: dict[str, Any]) -> Recipe:
         raise RecipeError("the table has no name", place="env", remedy='write env = {name = "batch-voting", p = 0.7}')
     if any(setting in recipe.settings[:i] for i, setting in enumerate(recipe.settings)):
         raise RecipeError("two settings are the same", place="settings", remedy="leave one of them out")
-    if len({frozenset(setting) for setting in recipe.settings}) > 1:
-        raise RecipeError("settings differ in their keys", place="settings", remedy="give every setting the same keys")
     if recipe.rollouts.episodes % recipe.reinforce.group and recipe.algorithm == "reinforce":
         raise RecipeError(
             f"{recipe.reinforce.group} does not divide rollouts.episodes = {recipe.rollouts.episodes}",
@@ -125,12 +123,23 @@ def _readable(message: str, data: Mapping[str, Any]) -> RecipeError:
     problem = _LEAF_AT.sub("", message).replace("`", "").replace("object", "table").replace("Expected", "expected")
     if missing := re.fullmatch(r"Object missing required field (.*)", problem):
         return RecipeError("missing", place=missing[1], remedy='write for example env = "batch-voting"')
+    leaves = dict(_leaves(data, ""))
     if place.endswith("[...]"):  # a parameter of an environment; msgspec does not say which
-        place = next((key for key, part in _leaves(data, "") if key.startswith(place[:-5]) and _odd(part)), place[:-5])
-    if "invalid enum value" in problem.lower():
-        known = "ppo, reinforce"
-        return RecipeError(f"{data[place]!r} is no algorithm", place=place, remedy=f"known: {known}")
+        table = place.removesuffix("[...]")
+        place = next((key for key in leaves if key.startswith(f"{table}.") and not _scalar(leaves[key], key)), table)
+    if "enum value" in problem:
+        return RecipeError(f"{leaves[place]!r} is not known", place=place, remedy=_nearest(str(leaves[place]), place))
     return RecipeError(problem, place=place or None)
+
+
+def _nearest(value: str, place: str) -> str:
+    """A remedy for a wrong word at a key whose words are a closed list."""
+    component: Any = Recipe
+    for name in place.split("."):
+        component = next(field.type for field in msgspec.structs.fields(component) if field.name == name)
+    known = get_args(component)
+    near = difflib.get_close_matches(value, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
 
 
 def _leaves(value: object, place: str) -> Iterator[tuple[str, object]]:
@@ -139,8 +148,8 @@ def _leaves(value: object, place: str) -> Iterator[tuple[str, object]]:
         yield from _leaves(part, key)
 
 
-def _odd(value: object) -> bool:
-    return isinstance(value, bool) or not isinstance(value, int | float | str)
+def _scalar(value: object, place: str) -> bool:
+    return isinstance(value, str) if place == "env.name" else type(value) in (int, float)
 
 
 def _apply(override: str, data: dict[str, Any]) -> None:
@@ -172,6 +181,22 @@ def _value(text: str, *, place: str) -> object:
     return parsed["value"]
 
 
+def _placed(error: RecipeError, text: str, *, overrides: Sequence[str], path: str | None) -> RecipeError:
+    """The error with the line of its key in the file, or with the override that set it."""
+    place = error.place or ""
+    set_by = (override for override in overrides if _within(place, override.partition("=")[0].strip()))
+    if place and next(set_by, None):
+        return RecipeError(error.problem, place=f"--set {place}", remedy=error.remedy)
+    line = _line(place, text) if place else None
+    return RecipeError(
+        error.problem, path=path, place=f"line {line}, {place}" if line else error.place, remedy=error.remedy
+    )
+
+
+def _within(place: str, key: str) -> bool:
+    return place == key or place.startswith((f"{key}.", f"{key}["))
+
+
 def _line(place: str, text: str) -> int | None:
     """The line on which a dotted key is set; None if it is not to be found (an override, a multi-line oddity)."""
     table = ""
@@ -186,7 +211,7 @@ def _line(place: str, text: str) -> int | None:
                 return number
         elif key := re.match(r"\s*([\w.-]+)\s*=", line):
             dotted = f"{table}.{key[1]}" if table else key[1]
-            if place == dotted or place.startswith((dotted + ".", dotted + "[")):
+            if _within(place, dotted):
                 return _line_of_item(place.removeprefix(dotted), text, number)
     return None
 
