@@ -1,0 +1,81 @@
+"""`orchestrace demo`: the whole path, with few updates."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.command import refused, run
+from orchestrace.cli.demo import shipped_recipe, shipped_session
+from orchestrace.trace import decode, violations
+from orchestrace.trace.views import spawn_tree
+from viewer.markup_of import loads
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "out"
+    done = run("demo", "--updates", 2, "--out", folder, "--json")
+    assert done.code == 0, done.err
+    return folder, done
+
+
+def test_the_contract(demo):
+    folder, done = demo
+    assert set(done.json) == {"report", "training", "files"}
+    assert set(done.json["training"]["gap_closed_ci"]) == {
+        "cr=0.02,ct=0.005", "cr=0.05,ct=0.002", "cr=0.1,ct=0.01",
+    }  # fmt: skip
+    assert set(done.json["training"]["baselines"]) >= {"serial-only", "best-one-shot", "tuned-threshold"}
+    assert json.loads((folder / "result.json").read_text()) == done.json
+    for named in done.json["files"].values():
+        for path in named if isinstance(named, list) else [named]:
+            assert (folder / path).exists() or folder.joinpath(path).exists()
+
+
+def test_every_episode_obeys_the_laws(demo):
+    folder, done = demo
+    assert len(done.json["files"]["episodes"]) == 9
+    for path in done.json["files"]["episodes"]:
+        trace = decode(Path(path).read_bytes())
+        assert violations(trace) == []
+        assert trace.native
+    assert violations(decode((folder / "session.json").read_bytes())) == []
+
+
+def test_the_page_holds_curve_table_and_lanes_and_loads_nothing(demo):
+    page = (demo[0] / "index.html").read_text()
+    assert page.count("<svg") >= 3
+    for part in ("Gap closed", "learned (ppo)", "tuned threshold", "An episode of the learned policy"):
+        assert part in page
+    assert loads(page) == []
+
+
+def test_a_demo_overwrites_its_own_folder_and_no_other(demo, tmp_path):
+    folder, first = demo
+    again = run("demo", "--updates", 2, "--out", folder, "--json")
+    assert again.code == 0
+    for figure in ("value", "exact_value", "gap_closed_ci"):
+        assert again.json["training"][figure] == first.json["training"][figure]
+    (tmp_path / "mine.txt").write_text("precious")
+    assert "no demo wrote" in refused("demo", "--updates", 1, "--out", tmp_path)
+    assert (tmp_path / "mine.txt").read_text() == "precious"
+    assert "mine.txt" in refused("demo", "--updates", 1, "--out", tmp_path / "mine.txt")
+
+
+def test_for_a_person(tmp_path):
+    done = run("demo", "--updates", 1, "--out", tmp_path / "d")
+    for part in ("Team", "Critical path", "Learning when to spawn", "best one shot", "index.html"):
+        assert part in done.out
+
+
+def test_the_shipped_session_is_a_team():
+    trace = shipped_session().trace
+    assert violations(trace) == []
+    assert len(spawn_tree(trace).children) >= 6
+    assert trace.source.adapter == "claude_code"
+
+
+def test_the_shipped_recipe_is_the_repositorys():
+    assert shipped_recipe(updates=7).updates == 7
+    assert len(shipped_recipe().settings) == 3

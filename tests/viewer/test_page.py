@@ -1,0 +1,56 @@
+"""The page of a session: whole, safe, and honest about what it leaves out."""
+
+from hypothesis import given, settings
+
+from orchestrace.report import report
+from orchestrace.testing.strategies import traces
+from orchestrace.trace import Agent, Builder, HumanIntervention, Spawn, Trace, Turn
+from orchestrace.viewer import Session, report_page
+from viewer.markup_of import loads
+
+HOSTILE = "<script>alert(1)</script> & \"' \x1b[31m \u202e </svg><img src=x onerror=1>"
+
+
+def page(trace: Trace) -> str:
+    return report_page(Session(report(trace), trace))
+
+
+def team(n: int, role: str = "worker") -> Trace:
+    b = Builder(trace_id=f"t{HOSTILE}" if role == HOSTILE else "t", task_id="k", system=role)
+    b.agent(Agent("main", role=role))
+    b.append(HumanIntervention, "main", t=0.0, content=b.text(HOSTILE))
+    b.append(Turn, "main", t=0.0, duration_s=1.0, model=role, content=b.text(HOSTILE))
+    for i in range(n):
+        b.agent(Agent(f"w{i}", role=role, parent="main"))
+        b.append(Spawn, "main", to=f"w{i}", t=1.0, labels={"name": role}, content=b.text(HOSTILE))
+    for i in range(n):
+        b.append(Turn, f"w{i}", t=1.0, duration_s=2.0)
+    return b.build()
+
+
+def test_hostile_text_stays_text():
+    shown = page(team(3, HOSTILE))
+    for raw in ("<script", "<img", "\x1b", "\u202e", "onerror=1>"):
+        assert raw not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_the_policy_allows_nothing_from_outside():
+    shown = page(team(1))
+    assert "default-src 'none'" in shown
+    assert loads(shown) == []
+    assert loads(page(team(3, HOSTILE))) == []
+
+
+def test_a_large_team_is_capped_and_the_rest_is_counted():
+    shown = page(team(1500))
+    assert len(shown) < 6_000_000
+    assert "1,501" in shown  # of how many
+
+
+@settings(max_examples=25)
+@given(traces())
+def test_any_trace_has_a_page(trace):
+    shown = page(trace)
+    assert shown.startswith("<!doctype html>")
+    assert shown.endswith("</html>\n")
