@@ -39,7 +39,7 @@ def session(report: Report, trace: Trace, *, width: int) -> Iterator[RenderableT
     """The whole report, part by part."""
     yield said(headline(report), "bold")
     yield _subtitle(report)
-    yield from _titled("Team", [_team(report.agents)])
+    yield from _titled("Team", [_team(report.agents, with_role=width >= 96)])
     names = {row.id: called(row) for row in report.agents}
     order = {row.id: place for place, row in enumerate(by_descent(report.agents))}
     lanes = sorted(timeline(trace), key=lambda lane: order.get(lane.agent, len(order)))
@@ -110,10 +110,11 @@ def _plain_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
 
 
-def _team(agents: Sequence[AgentRow]) -> RenderableType:
+def _team(agents: Sequence[AgentRow], *, with_role: bool) -> RenderableType:
     table = _plain_table()
     table.add_column("Agent", no_wrap=True, max_width=44)
-    table.add_column("Role", no_wrap=True, max_width=22)
+    if with_role:
+        table.add_column("Role", no_wrap=True, max_width=22)
     for column in ("Turns", "Tokens", "Busy", "From", "To"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("Status", no_wrap=True)
@@ -122,7 +123,7 @@ def _team(agents: Sequence[AgentRow]) -> RenderableType:
     for row, stem in list(zip(rows, stems, strict=True))[:MOST_AGENTS]:
         table.add_row(
             Text(stem, style="bright_black").append_text(said(called(row))),
-            said(row.role, "dim"),
+            *([said(row.role, "dim")] if with_role else []),
             f"{row.turns:,}",
             _UNKNOWN if row.tokens is None else tokens(row.tokens),
             _UNKNOWN if row.busy_s is None else duration(row.busy_s),
@@ -214,27 +215,21 @@ def _care(report: Report, trace: Trace) -> list[RenderableType]:
     seen = observations(trace)
     ignored = {kind: n for kind, n in report.diagnostics.items() if kind.startswith("ignored_")}
     other = {kind: n for kind, n in report.diagnostics.items() if kind not in ignored}
-    lines: list[RenderableType] = []
+    lines: list[Text] = []
     if seen:
-        lines.append(said("  seen in the log: " + _counts(seen)))
+        lines.append(said("seen in the log: " + _counts(seen)))
     if other:
-        lines.append(said("  counted on import: " + _counts(other)))
+        lines.append(said("counted on import: " + _counts(other)))
     if ignored:
         named = {kind.removeprefix("ignored_"): n for kind, n in ignored.items()}
-        lines.append(
-            said(f"  housekeeping records that are no events: {sum(named.values()):,} ({_counts(named)})", "dim")
-        )
+        lines.append(said(f"housekeeping records, no events: {sum(named.values()):,} ({_counts(named)})", "dim"))
     e = report.evidence
     total = e.explicit + e.matched + e.positional
     if total:
-        lines.append(
-            said(
-                f"  of {total:,} edges, {e.explicit / total:.0%} rest on ids that the producer wrote, "
-                f"{e.matched / total:.0%} on matching texts, {e.positional / total:.0%} on order alone",
-                "dim",
-            )
-        )
-    return lines
+        shares = (e.explicit / total, e.matched / total, e.positional / total)
+        words = "{:.0%} rest on ids that the producer wrote, {:.0%} on matching texts, {:.0%} on order alone"
+        lines.append(said(f"of {total:,} edges, " + words.format(*shares), "dim"))
+    return [Padding(line, (0, 0, 0, 2)) for line in lines]
 
 
 def _counts(counts: dict[str, int]) -> str:
