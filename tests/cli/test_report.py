@@ -7,7 +7,7 @@ import pytest
 
 from cli.command import refused, run
 from orchestrace.trace import Agent, Builder, HumanIntervention, Return, Spawn, Stop, Turn, decode, encode, violations
-from samples import SAMPLES, needs_samples
+from samples import SAMPLES, SURVEY, needs_samples, needs_survey
 
 WORKTREES = "claude_code/claude_code_log/test/test_data/real_projects/-experiments-worktrees"
 HOSTILE = "\x1b[31mred\x1b[0m \u202egnp\u202c [bold]markup[/bold] \x07"
@@ -148,6 +148,24 @@ def test_validate(trace_file, tmp_path):
     for text in ("{}", "[1]", '{"schema": 1}', '{"schema": 9}', "null", "3"):
         broken.write_text(text)
         assert run("validate", broken).code == 1, text
+
+
+@needs_survey
+def test_survey_files_are_judged_by_the_survey(tmp_path):
+    example = SURVEY / "example_trace.json"
+    assert run("validate", example, "--survey", "--json").json["valid"]
+    assert run("validate", example, "--json").json == {"valid": True, "violations": [], "observations": {}}
+    broken = tmp_path / "broken.json"
+    for change in (
+        lambda d: d["costs"].pop("wall_clock_s"), lambda d: d.update(colour=1), lambda d: d.update(topology="ring"),
+    ):  # fmt: skip
+        document = json.loads(example.read_bytes())
+        change(document)
+        broken.write_text(json.dumps(document))
+        done = run("validate", broken, "--survey", "--json")
+        assert done.code == 1
+        assert len(done.json["violations"]) == 1
+    assert "no JSON document" in refused("validate", __file__, "--survey")
 
 
 @needs_samples

@@ -56,7 +56,7 @@ def session_table(reports: Sequence[Report]) -> Table:
     table = _plain_table()
     for column, justify in (("Session", "left"), ("Begun", "left"), ("Agents", "right"), ("Events", "right"),
                             ("Tokens", "right"), ("Wall", "right"), ("Speed-up", "right")):  # fmt: skip
-        table.add_column(column, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column(column, justify=justify, no_wrap=True, max_width=26)  # type: ignore[arg-type]
     table.add_column("What matters", ratio=1)
     names = _short_names([report.trace_id for report in reports])
     for report in reports:
@@ -75,13 +75,14 @@ def session_table(reports: Sequence[Report]) -> Table:
 
 
 def _short_names(trace_ids: Sequence[str]) -> dict[str, str]:
-    """The least that tells sessions apart: `claude_code:ef958aa1-0e93…` as `ef958aa1`, or as much more as it takes."""
+    """The least that tells each session apart: `claude_code:ef958aa1-0e93…` as `ef958aa1`, or as much as it takes."""
     names = {trace_id: trace_id.rpartition(":")[2] for trace_id in trace_ids}
-    for length in (8, 13, 24):
-        short = {trace_id: name[:length] for trace_id, name in names.items()}
-        if len(set(short.values())) == len(short):
-            return short
-    return names
+    short: dict[str, str] = {}
+    for trace_id, name in names.items():
+        others = [other for key, other in names.items() if key != trace_id]
+        lengths = (n for n in (8, 13, 18, 23) if not any(other.startswith(name[:n]) for other in others))
+        short[trace_id] = name[: next(lengths, len(name))]
+    return short
 
 
 def _subtitle(report: Report) -> Text:
