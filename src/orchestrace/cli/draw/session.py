@@ -1,5 +1,6 @@
 """A report for a person to read in a terminal."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
@@ -77,12 +78,11 @@ def session_table(reports: Sequence[Report]) -> Table:
 def _short_names(trace_ids: Sequence[str]) -> dict[str, str]:
     """The least that tells each session apart: `claude_code:ef958aa1-0e93…` as `ef958aa1`, or as much as it takes."""
     names = {trace_id: trace_id.rpartition(":")[2] for trace_id in trace_ids}
-    short: dict[str, str] = {}
-    for trace_id, name in names.items():
-        others = [other for key, other in names.items() if key != trace_id]
-        lengths = (n for n in (8, 13, 18, 23) if not any(other.startswith(name[:n]) for other in others))
-        short[trace_id] = name[: next(lengths, len(name))]
-    return short
+    taken = {n: Counter(name[:n] for name in names.values()) for n in (8, 13, 18, 23)}
+    return {
+        trace_id: name[: next((n for n, counts in taken.items() if counts[name[:n]] == 1), len(name))]
+        for trace_id, name in names.items()
+    }
 
 
 def _subtitle(report: Report) -> Text:
