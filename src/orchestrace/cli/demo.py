@@ -19,7 +19,7 @@ from orchestrace.cli.draw.learning import training_parts
 from orchestrace.cli.draw.session import session as session_parts
 from orchestrace.cli.files import write
 from orchestrace.cli.progress import training_bar
-from orchestrace.cli.screen import results, show_json
+from orchestrace.cli.screen import ascii_only, results, show_json
 from orchestrace.errors import InputError
 from orchestrace.report import report
 from orchestrace.trace import encode
@@ -129,7 +129,7 @@ def _named(files: dict[str, Any]) -> dict[str, Any]:
 
 def _show_report(session: Session) -> None:
     console = results()
-    for part in session_parts(session.report, session.trace, width=console.width):
+    for part in session_parts(session.report, session.trace, width=console.width, ascii_only=ascii_only(console)):
         console.print(part)
 
 

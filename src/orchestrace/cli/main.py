@@ -4,6 +4,7 @@ Exit codes: 0 done; 1 the thing asked about has problems; 2 wrong use or unreada
 130 interrupted, with what was kept. Commands load when they are called, so that `--help` is quick.
 """
 
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -86,10 +87,21 @@ def program() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
+    _mend_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
     debug = "--debug" in given[:end]
     sys.exit(_code([word for place, word in enumerate(given) if word != "--debug" or place > end], debug=debug))
+
+
+def _mend_streams() -> None:
+    """A closed stream takes what is written and drops it; one that cannot hold a character shows "?" for it."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (it lives as long as we do)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _code(arguments: Sequence[str], *, debug: bool) -> int:

@@ -11,7 +11,7 @@ import msgspec
 
 from orchestrace.adapters import Read, Skip
 from orchestrace.cli.files import write
-from orchestrace.cli.screen import results, show_json, warn
+from orchestrace.cli.screen import ascii_only, results, show_json, warn
 from orchestrace.cli.sessions import began, found, newest_session, since, withheld
 from orchestrace.errors import InputError
 from orchestrace.report import Report
@@ -129,7 +129,7 @@ def _draw(reports: list[Report], reads: tuple[Read, ...], *, in_full: bool) -> N
     for place, (one, read) in enumerate(zip(reports, reads, strict=True)):
         if place:
             console.rule(characters="─")
-        for part in session(one, read.trace, width=console.width):
+        for part in session(one, read.trace, width=console.width, ascii_only=ascii_only(console)):
             console.print(part)
 
 

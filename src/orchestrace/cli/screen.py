@@ -20,6 +20,11 @@ def results() -> Console:
     return console
 
 
+def ascii_only(console: Console) -> bool:
+    """Whether the console cannot show more than ASCII."""
+    return not console.encoding.startswith("utf")
+
+
 def notes() -> Console:
     """Where progress and warnings go."""
     return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)

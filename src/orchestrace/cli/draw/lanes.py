@@ -1,6 +1,7 @@
 """Swim lanes in characters: one row an agent, one column a stretch of time."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from rich.text import Text
 
@@ -9,13 +10,32 @@ from orchestrace.report import Block, Lane, clock
 from orchestrace.viewer import clock_ticks
 
 MOST_LANES = 24
-GLYPHS: Mapping[str, tuple[str, str, str]] = {
-    # kind: (glyph, style, meaning); told apart without colour too
-    "model": ("█", "cyan", "model"),
-    "tool": ("▒", "yellow", "tool"),
-    "wait": ("·", "bright_black", "waiting"),
-    "human": ("░", "magenta", "waiting for a person"),
+
+
+class Glyph(NamedTuple):
+    """How a kind of block is drawn; told apart without colour too."""
+
+    character: str
+    style: str
+    meaning: str
+    ascii: str
+
+
+GLYPHS: Mapping[str, Glyph] = {
+    "model": Glyph("█", "cyan", "model", "#"),
+    "tool": Glyph("▒", "yellow", "tool", "="),
+    "wait": Glyph("·", "bright_black", "waiting", "."),
+    "human": Glyph("░", "magenta", "waiting for a person", "~"),
 }
+_NOTHING = Glyph(" ", "", "", " ")
+_PLAIN = {ord(glyph.character): glyph.ascii for glyph in GLYPHS.values()} | {ord("╵"): "|"}
+
+
+def plain(text: Text) -> Text:
+    """The same row for a terminal that has ASCII alone."""
+    changed = text.copy()
+    changed.plain = text.plain.translate(_PLAIN)
+    return changed
 
 
 def swim_lanes(lanes: Sequence[Lane], names: Mapping[str, str], *, width: int) -> list[Text]:
@@ -67,8 +87,8 @@ def _row(blocks: Sequence[Block], *, first: float, column_s: float, columns: int
         busy = {kind: kinds[kind] for kind in ("model", "tool") if kind in kinds}
         shown = busy if sum(busy.values()) >= 0.15 or not set(kinds) - set(busy) else kinds
         kind = max(shown, key=lambda k: (shown[k], k), default="")
-        glyph, style, _ = GLYPHS.get(kind, (" ", "", ""))
-        row.append(glyph, style=style)
+        glyph = GLYPHS.get(kind, _NOTHING)
+        row.append(glyph.character, style=glyph.style)
     return row
 
 
@@ -86,7 +106,7 @@ def _axis(first: float, last: float, *, left: int, columns: int) -> Text:
 
 def _legend(kinds: set[str], left: int) -> Text:
     legend = Text(" " * left)
-    for kind, (glyph, style, meaning) in GLYPHS.items():
+    for kind, glyph in GLYPHS.items():
         if kind in kinds:
-            legend.append(glyph, style=style).append(f" {meaning}   ", style="dim")
+            legend.append(glyph.character, style=glyph.style).append(f" {glyph.meaning}   ", style="dim")
     return legend

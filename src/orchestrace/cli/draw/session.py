@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from orchestrace.cli.draw.lanes import swim_lanes
+from orchestrace.cli.draw.lanes import plain, swim_lanes
 from orchestrace.cli.screen import said
 from orchestrace.metrics import Segment
 from orchestrace.report import (
@@ -36,7 +36,7 @@ _BLINK_S = 0.5
 """A shorter wait does not cut a piece of the critical path in two."""
 
 
-def session(report: Report, trace: Trace, *, width: int) -> Iterator[RenderableType]:
+def session(report: Report, trace: Trace, *, width: int, ascii_only: bool = False) -> Iterator[RenderableType]:
     """The whole report, part by part."""
     yield said(headline(report), "bold")
     yield _subtitle(report)
@@ -44,7 +44,8 @@ def session(report: Report, trace: Trace, *, width: int) -> Iterator[RenderableT
     names = {row.id: called(row) for row in report.agents}
     order = {row.id: place for place, row in enumerate(by_descent(report.agents))}
     lanes = sorted(timeline(trace), key=lambda lane: order.get(lane.agent, len(order)))
-    yield from _titled("Time", swim_lanes(lanes, names, width=width))
+    rows = swim_lanes(lanes, names, width=width)
+    yield from _titled("Time", map(plain, rows) if ascii_only else rows)
     yield from _titled("Figures", [_figures(parallelism_figures(report))])
     yield from _titled("Critical path", _critical_path(report, names))
     yield from _titled("Together", [_figures(team_figures(report))])
