@@ -12,6 +12,7 @@ from orchestrace.trace import (
     Delegate,
     Edge,
     HumanIntervention,
+    Memory,
     Message,
     Return,
     Source,
@@ -68,6 +69,16 @@ def test_every_edge_that_fields_and_order_imply():
         Edge("main.8", "main.9", "causal"),
         Edge("main.7", "w.2", "delegate"),
     }
+
+
+def test_a_read_is_reached_by_the_latest_write_of_its_key():
+    b = builder()
+    for op, key in (("read", "k"), ("write", "k"), ("read", "k"), ("write", "k"), ("read", "k"), ("read", "other")):
+        b.append(Memory, "main", op=op, key=key)
+    b.append(Spawn, "main", to="w")
+    assert {(e.src, e.dst) for e in b.build().edges if e.type == "memory"} == {
+        ("main.1", "main.2"), ("main.3", "main.4"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

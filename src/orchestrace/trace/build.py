@@ -23,6 +23,7 @@ from orchestrace.trace.events import (
     EventFields,
     Evidence,
     HumanIntervention,
+    Memory,
     Message,
     Return,
     Spawn,
@@ -134,7 +135,8 @@ class Deliveries:
     """The edges that order implies: what was sent to an agent reaches its next turn.
 
     spawn, delegate -> first later event of `to`; return -> first later turn of `to`; a delivered message -> first later
-    turn of `to`; tool result, human intervention -> first later turn of the agent (causal).
+    turn of `to`; tool result, human intervention -> first later turn of the agent (causal); the latest write of a
+    memory's key -> each read of it until the next write.
 
     Args:
       evidence: what these edges carry.
@@ -146,12 +148,15 @@ class Deliveries:
         self._linked = set(linked)
         self._to_event: defaultdict[str, list[tuple[str, EdgeType]]] = defaultdict(list)
         self._to_turn: defaultdict[str, list[tuple[str, EdgeType]]] = defaultdict(list)
+        self._writes: dict[str, str] = {}
 
     def peek(self, event: Event) -> list[Edge]:
         """The edges into this event, were it the next one."""
         waiting = list(self._to_event.get(event.agent, ()))
         if isinstance(event, Turn):
             waiting += self._to_turn.get(event.agent, ())
+        if isinstance(event, Memory) and event.op == "read" and event.key in self._writes:
+            waiting.append((self._writes[event.key], "memory"))
         return [Edge(src, event.id, type_, self._evidence) for src, type_ in waiting]
 
     def add(self, event: Event) -> None:
@@ -168,6 +173,8 @@ class Deliveries:
                 self._wait(self._to_turn[event.to], event.id, "return")
             case Message() if event.delivered:
                 self._wait(self._to_turn[event.to], event.id, "message")
+            case Memory() if event.op == "write":
+                self._writes[event.key] = event.id
             case ToolResult() | HumanIntervention():
                 self._wait(self._to_turn[event.agent], event.id, "causal")
             case _:
