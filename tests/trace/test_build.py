@@ -104,6 +104,23 @@ def test_the_first_unlawful_event_is_refused_and_nothing_is_kept(make, agent, fi
     assert b.append(Turn, "main", t=2.0).id == "main.1"
 
 
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"labels": {"a": [1]}}, "$.events[0].labels[...]"),
+        ({"tokens": 5}, "$.events[0].tokens"),
+        ({"content": "text"}, "$.events[0].content"),
+        ({"turn": 7}, "$.events[0].turn"),
+    ],
+)
+def test_fields_hold_what_they_should(fields, place):
+    b = builder()
+    with pytest.raises(TraceError) as told:
+        b.append(Turn, "main", **fields)
+    assert told.value.place == place
+    assert b.append(Turn, "main").id == "main.0"
+
+
 def test_a_delivery_may_not_run_back_in_time():
     b = builder()
     b.append(Spawn, "main", to="w", t=5.0)

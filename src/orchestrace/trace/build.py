@@ -76,10 +76,12 @@ class Builder:
         """Append the next event: `append(Turn, "main", t=0.0)`. Its id is made here: `main.0`, `main.1`...
 
         Raises:
-          TraceError: it breaks a law; the message names event, law and place, and nothing was appended.
+          TraceError: it breaks a law or a field holds something else than it should; the message names event, law and
+            place, and nothing was appended.
         """
         event = made(make, *args, **fields)
         msgspec.structs.force_setattr(event, "id", f"{event.agent}.{self._written[event.agent]}")
+        _check_types(event, f"$.events[{len(self._events)}]")
         self._take(event)  # type: ignore[arg-type]  # every EventFields class is in the union
         self._written[event.agent] += 1
         return event
@@ -233,6 +235,15 @@ def sorted_edges(edges: Iterable[Edge], positions: Mapping[str, int]) -> tuple[E
         if held is None or _STRENGTH[edge.evidence] < _STRENGTH[held.evidence]:
             best[key] = edge
     return tuple(best[key] for key in sorted(best))
+
+
+def _check_types(event: EventFields, place: str) -> None:
+    """Structs do not check what they are made of; what a builder takes must be readable again."""
+    try:
+        msgspec.convert(msgspec.to_builtins(event), type(event))
+    except msgspec.ValidationError as error:
+        problem, _, at = str(error).partition(" - at `$")
+        raise TraceError(f"{problem} (event {event.id!r})", place=place + at.rstrip("`")) from None
 
 
 def _check_labels(labels: Mapping[str, Any]) -> None:
