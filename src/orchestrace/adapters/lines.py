@@ -30,7 +30,7 @@ import msgspec
 from orchestrace.adapters.reading import Files
 from orchestrace.errors import LogError
 
-MAX_LINE = 1 << 30
+MAX_LINE = 512 << 20
 """Bytes of one line. Whole-history lines of 500 MB exist; nobody writes more."""
 MAX_UNPACKED = 1 << 33
 """Bytes that one compressed file may unpack to."""

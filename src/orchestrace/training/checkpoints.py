@@ -58,6 +58,7 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
             newest.replace(folder / PREVIOUS)
         beside.replace(newest)
     except OSError as error:
+        beside.unlink(missing_ok=True)
         raise InputError(f"cannot be written: {error.strerror}", path=str(newest)) from error
 
 

@@ -114,6 +114,7 @@ def _write(path: Path, text: str) -> None:
         beside.write_bytes(text.encode("utf-8"))
         beside.replace(path)
     except OSError as error:
+        beside.unlink(missing_ok=True)
         raise InputError(f"cannot be written: {error.strerror}", path=str(path)) from error
 
 

@@ -89,7 +89,7 @@ def _short_names(trace_ids: Sequence[str]) -> dict[str, str]:
 def _subtitle(report: Report) -> Text:
     events = sum(report.counts.values())
     parts = [report.trace_id, report.system or "", report.topology or ""]
-    parts += [(report.started_at or "")[:19].replace("T", " "), f"{events:,} events"]
+    parts += [(report.started_at or "")[:19].replace("T", " "), f"{events:,} {'event' if events == 1 else 'events'}"]
     if report.tokens.total is not None:
         parts.append(f"{report.tokens.total:,} tokens, {report.tokens.output or 0:,} of them output")
     if report.usd is not None:
