@@ -33,7 +33,7 @@ MOST_SEGMENTS = 14
 _STATUS_STYLE = {"completed": "green", "failed": "red", "cancelled": "yellow", "truncated": "yellow", "running": "cyan"}
 _UNKNOWN = "–"
 _BLINK_S = 0.5
-"""A shorter wait does not cut a piece of the critical path in two."""
+"""A shorter wait does not cut a piece of the critical path in two, and is not named in one."""
 
 
 def session(report: Report, trace: Trace, *, width: int, ascii_only: bool = False) -> Iterator[RenderableType]:
@@ -200,15 +200,16 @@ def _joined(path: Sequence[Segment]) -> list[list[Segment]]:
 
 
 def _reason(piece: Sequence[Segment], names: dict[str, str]) -> str:
-    if len(piece) == 1:
-        before, waiting, agent = piece[0].reason.partition("waiting for ")
-        return f"{before}{waiting}{names.get(agent, agent)}"
+    """What took the time of a piece, longest first; what took next to none of it is not named."""
     by_reason: dict[str, float] = {}
     for segment in piece:
-        by_reason[segment.reason] = by_reason.get(segment.reason, 0.0) + segment.end_s - segment.start_s
+        before, waiting, agent = segment.reason.partition("waiting for ")
+        reason = f"{before}{waiting}{names.get(agent, agent)}"
+        by_reason[reason] = by_reason.get(reason, 0.0) + segment.end_s - segment.start_s
     parts = sorted(by_reason.items(), key=lambda item: -item[1])
+    parts = [part for part in parts if part[1] >= _BLINK_S] or parts[:1]
     if len(parts) == 1:
-        return f"{parts[0][0]}, {len(piece)} times"
+        return parts[0][0] + (f", {len(piece)} times" if len(piece) > 1 and len(by_reason) == 1 else "")
     return ", ".join(f"{reason} {duration(seconds)}" for reason, seconds in parts)
 
 
