@@ -6,7 +6,7 @@ dropping and counting; it never invents.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -97,7 +97,7 @@ class Assembler:
         return dict(self._counts)
 
     def assemble(self, *, trace_id: str, task_id: str, **header: Any) -> Trace:
-        """The trace. The header must name a `source`: what comes out of a log is not native."""
+        """The trace; to be called once. The header names a `source`, since what comes out of a log is not native."""
         clean = finite_header(self._finite(header))
         agents = self._settled_agents()
         ordered = self._ordered()
@@ -210,23 +210,20 @@ class Assembler:
             kept.append(lawful)
         return kept
 
-    def _mended(self, event: Event, faults: Iterable[Fault]) -> Event | None:
-        """The event without its unlawful references; None where it is unlawful itself."""
-        bad_inputs = set()
-        for law, field, _ in faults:
-            if law == 5:
-                event = msgspec.structs.replace(event, turn=None)
-                self.count("cleared_turn")
-            elif law == 4:
-                bad_inputs.add(field)
-            else:
+    def _mended(self, event: Event, faults: Sequence[Fault]) -> Event | None:
+        """The event without its unlawful references; None where it is unlawful itself, or nothing of it is left."""
+        fields = {law: {fault.field for fault in faults if fault.law == law} for law, _, _ in faults}
+        if fields.keys() - {4, 5}:
+            return None
+        if isinstance(event, Aggregate) and 4 in fields:
+            inputs = tuple(source for n, source in enumerate(event.inputs) if f"inputs[{n}]" not in fields[4])
+            self.count("dropped_inputs", len(event.inputs) - len(inputs))
+            if not inputs:
                 return None
-        if bad_inputs and isinstance(event, Aggregate):
-            self.count("dropped_inputs", len(bad_inputs))
-            kept = (source for n, source in enumerate(event.inputs) if f"inputs[{n}]" not in bad_inputs)
-            event = msgspec.structs.replace(event, inputs=tuple(kept))
-            if not event.inputs:
-                return None
+            event = msgspec.structs.replace(event, inputs=inputs)
+        if 5 in fields:
+            self.count("cleared_turn")
+            event = msgspec.structs.replace(event, turn=None)
         return event
 
     def _final_agent(self, agent: Agent, prefix: Prefix) -> Agent:
