@@ -159,8 +159,8 @@ def _lane(i: int, lane: Lane, scale: Scale) -> Markup:
         "g",
         element("title", said),
         element("rect", x=0, y=y - _PITCH / 2, width=_LABELS - 8, height=_PITCH, class_="hover"),
-        element("text", cut(lane.name + status, 27), x=6, y=y - 2, class_="name"),
-        element("text", cut(lane.note, 34), x=6, y=y + 11, class_="note"),
+        element("text", cut(lane.name + status, 25), x=6, y=y - 2, class_="name"),
+        element("text", cut(lane.note, 29), x=6, y=y + 11, class_="note"),
         element("line", x1=x1, y1=y, x2=max(x2, x1 + 1), y2=y, class_="life"),
     )
 

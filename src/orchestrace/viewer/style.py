@@ -63,7 +63,7 @@ caption{text-align:left;color:var(--soft);font-size:.85rem;padding:0 0 6px}
 th,td{padding:5px 14px 5px 0;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top}
 thead th{color:var(--soft);font-weight:600;font-size:.85rem;vertical-align:bottom}
 tbody th{font-weight:500}
-td.n,th.n{text-align:right}
+td.n,th.n{text-align:right;white-space:nowrap}
 tr.best td,tr.best th{font-weight:700}
 td .soft{font-size:.85em;font-weight:400}
 .tree,.tree ul{list-style:none;margin:0;padding:0}
