@@ -13,7 +13,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest
 
 test-long: $(STAMP)
-	$(BIN)/python -m pytest -m "long or not long"
+	$(BIN)/python -m pytest -m "long or not long" --hypothesis-profile=long
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
