@@ -8,10 +8,12 @@ What our model has no field for travels as a label `survey.<name>`: `dump` puts 
 again. Extras of ours ride on events, where the schema allows them.
 
 Reading
+  - An extra that a field of ours fits becomes that field; what no label can hold (null, list, object) is counted.
   - A tool result belongs to the agent that made the call, which an edge into it names; the survey writes the tool there
     (label `survey.agent`).
   - An aggregate's inputs are the returns and messages to its agent from which aggregate edges lead to it.
   - Agents are those that events name, in that order; who spawned one is its parent.
+  - What `dump` wrote of shared memory is read as that again: as a tool's result it would lack its call.
 
 Writing
   - A root's turns become orchestrator decisions, so that there is an event at least. Other turns are folded: their
@@ -21,11 +23,13 @@ Writing
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from orchestrace.errors import TraceError
+from orchestrace.trace.build import finite_header
+from orchestrace.trace.codec import encode
 from orchestrace.trace.events import (
     KINDS,
     Agent,
@@ -42,40 +46,20 @@ from orchestrace.trace.events import (
     Spawn,
     Stop,
     ToolResult,
-    Topology,
     Trace,
     Turn,
     kind,
 )
+from orchestrace.trace.survey_form import Document, DocumentEdge, check_event, decoded
 
 ADAPTER = "survey"
 _PREFIX = "survey."
-_KINDS = (
-    "orchestrator_decision", "spawn", "despawn", "message", "tool_call", "tool_result", "return", "aggregate",
-    "human_intervention", "safety_event",
-)  # fmt: skip
-_OURS = ("id", "t", "type", "agent", "to", "tool", "trusted", "status", "duration_s", "delivered", "usd", "labels")
-"""Keys of an event that have a field of ours, where the event's class has it."""
+_OURS = ("id", "t", "agent", "to", "tool", "trusted", "status", "duration_s", "delivered", "usd")
+"""Keys of an event that have a field of ours, where the event's class has it and the value fits."""
+_NUMBERS = ("t", "duration_s", "usd")
+_STATUSES = ("error", "denied", "timeout", "failed", "cancelled", "truncated")  # three of results, three of returns
 _EDGE_TYPES: Mapping[EdgeType, str] = {"delegate": "message", "memory": "causal"}
 """Our edge types that the survey lacks, and what they become."""
-
-
-class _Edge(msgspec.Struct, forbid_unknown_fields=True):
-    src: str
-    dst: str
-    type: Literal["temporal", "causal", "spawn", "message", "tool_dependency", "return", "aggregate", "safety_flow"]
-
-
-class _Document(msgspec.Struct, forbid_unknown_fields=True):
-    trace_id: str
-    task_id: str
-    events: list[dict[str, Any]]
-    edges: list[_Edge]
-    rewards: dict[str, float]
-    costs: dict[str, float]
-    system: str | None = None
-    topology: Topology | None = None
-    metrics: dict[str, float] = {}
 
 
 def load(data: bytes) -> Trace:
@@ -84,15 +68,13 @@ def load(data: bytes) -> Trace:
     Raises:
       TraceError: it is no JSON, or not of the survey's form; names the place.
     """
-    document = _decoded(data)
-    lost = 0
-    events: list[Event] = []
-    callers = _callers(document)
+    document, replaced = decoded(data)
     for place, raw in enumerate(document.events):
-        event, dropped = _event(raw, callers.get(place), place=place)
-        lost += dropped
-        events.append(event)
-    events = list(_with_inputs(events, document.edges))
+        check_event(raw, place)
+    callers = _callers(document)
+    read = [_event(raw, callers.get(place)) for place, raw in enumerate(document.events)]
+    events = list(_with_inputs([event for event, _ in read], document.edges))
+    counted = {"dropped_extras": sum(dropped for _, dropped in read), "surrogates": replaced}
     return Trace(
         schema=1,
         trace_id=document.trace_id,
@@ -101,13 +83,11 @@ def load(data: bytes) -> Trace:
         system=document.system,
         topology=document.topology,
         source=Source(ADAPTER, "1"),
-        rewards=document.rewards,
-        costs=document.costs,
-        metrics=document.metrics,
         agents=tuple(_agents(events)),
         events=tuple(events),
         edges=tuple(Edge(edge.src, edge.dst, edge.type) for edge in document.edges),
-        diagnostics={"dropped_extras": lost} if lost else {},
+        diagnostics={name: n for name, n in counted.items() if n},
+        **finite_header({"rewards": document.rewards, "costs": document.costs, "metrics": document.metrics}),
     )
 
 
@@ -115,11 +95,12 @@ def dump(trace: Trace) -> bytes:
     """A document that is valid under the survey's schema, as JSON with sorted keys: equal traces, equal bytes.
 
     Raises:
-      TraceError: the trace holds no event that the survey's form can hold, or an id is empty.
+      TraceError: the trace holds no event that the survey's form can hold, an id is empty, or a number is not finite.
     """
-    for place, event in enumerate(trace.events):
-        if not event.id or not event.agent:
-            raise TraceError("the survey's form needs an id and an agent", place=f"$.events[{place}]")
+    names = [("trace_id", trace.trace_id), ("task_id", trace.task_id)]
+    for place, name in names + [(f"events[{n}]", event.id and event.agent) for n, event in enumerate(trace.events)]:
+        if not name:
+            raise TraceError("the survey's form needs a name here", place=f"$.{place}")
     roots = {agent.id for agent in trace.agents if agent.parent is None and not agent.unlinked}
     roots -= {event.to for event in trace.events if isinstance(event, Spawn)}
     folded = {event.id for event in trace.events if isinstance(event, Turn) and event.agent not in roots}
@@ -131,36 +112,24 @@ def dump(trace: Trace) -> bytes:
     document = {
         "trace_id": trace.trace_id,
         "task_id": trace.task_id,
-        **({"system": trace.system} if trace.system is not None else {}),
-        **({"topology": trace.topology} if trace.topology is not None else {}),
         "events": events,
         "edges": [{"src": src, "dst": dst, "type": type_} for src, dst, type_ in _joined(trace, folded)],
         "rewards": dict(trace.rewards),
         "costs": costs,
-        **({"metrics": dict(trace.metrics)} if trace.metrics else {}),
     }
-    return msgspec.json.encode(document, order="sorted")
+    said = {"system": trace.system, "topology": trace.topology, "metrics": dict(trace.metrics) or None}
+    document |= {name: value for name, value in said.items() if value is not None}
+    data = msgspec.json.encode(document, order="sorted")
+    if b"null" in data:  # how NaN and infinities are written; texts have the word too
+        encode(trace)  # which names the place
+    return data
 
 
-def _decoded(data: bytes) -> _Document:
-    try:
-        return msgspec.json.decode(data, type=_Document)
-    except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `")
-        raise TraceError(problem, place=place.rstrip("`") or "$") from None
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise TraceError(f"no JSON document: {error}", remedy="check that the file is complete") from None
-    except RecursionError:
-        raise TraceError("the document is nested too deeply") from None
-
-
-def _callers(document: _Document) -> dict[int, tuple[str, str]]:
+def _callers(document: Document) -> dict[int, tuple[str, str]]:
     """Place of a tool result -> (id, agent) of the call that an edge into it comes from; a typed edge before others."""
-    calls = {raw.get("id"): raw.get("agent") for raw in document.events if raw.get("type") == "tool_call"}
-    results: dict[Any, int] = {}
-    for place, raw in enumerate(document.events):
-        if raw.get("type") == "tool_result":
-            results.setdefault(raw.get("id"), place)
+    plain = [(place, raw) for place, raw in enumerate(document.events) if not _is_memory(raw)]
+    calls = {raw["id"]: raw["agent"] for _, raw in plain if raw["type"] == "tool_call"}
+    results = {raw["id"]: place for place, raw in reversed(plain) if raw["type"] == "tool_result"}
     found: dict[int, tuple[str, str]] = {}
     for edge in sorted(document.edges, key=lambda edge: edge.type not in ("tool_dependency", "return")):
         caller = calls.get(edge.src)
@@ -169,41 +138,53 @@ def _callers(document: _Document) -> dict[int, tuple[str, str]]:
     return found
 
 
-def _event(raw: Mapping[str, Any], caller: tuple[str, str] | None, *, place: int) -> tuple[Event, int]:
+def _event(raw: Mapping[str, Any], caller: tuple[str, str] | None) -> tuple[Event, int]:
     """An event as it is written, and how many extras no label can hold."""
-    if raw.get("type") not in _KINDS:
-        known = ", ".join(_KINDS)
-        problem = f"unknown event type {raw.get('type')!r}"
-        raise TraceError(problem, place=f"$.events[{place}].type", remedy=f"the survey's are {known}")
-    own = set(KINDS[raw["type"]].__struct_fields__)
-    fields = {name: raw[name] for name in _OURS if name in raw and name in own and name != "labels"}
-    given = raw.get("labels")
-    labels: dict[str, Scalar] = {k: v for k, v in given.items() if _is_scalar(v)} if isinstance(given, dict) else {}
-    dropped = 0
-    for name, value in raw.items():
-        if name in fields or name in ("type", "labels"):
-            continue
-        if _is_scalar(value):
-            labels[_PREFIX + name] = value
-        else:
-            dropped += 1
+    if _is_memory(raw):
+        kind_: type[Event] = Memory
+        fields = {"op": "write" if raw["type"] == "tool_call" else "read", "key": raw["key"]}
+        known = {"type", "tool", "was", "key"}
+    else:
+        kind_, fields, known = KINDS[raw["type"]], {}, {"type"}
+    own = set(kind_.__struct_fields__) - known
+    fields |= {name: raw[name] for name in _OURS if name in raw and name in own and _fits(name, raw[name], kind_)}
+    labels, dropped = _labels(raw, known | set(fields))
     if caller is not None:
         fields["call"] = caller[0]
         if fields["agent"] != caller[1]:
             labels[_PREFIX + "agent"] = fields["agent"]
             fields["agent"] = caller[1]
-    try:
-        return msgspec.convert({**fields, "type": raw["type"], "labels": labels}, KINDS[raw["type"]]), dropped
-    except msgspec.ValidationError as error:
-        problem, _, at = str(error).partition(" - at `$")
-        raise TraceError(problem, place=f"$.events[{place}]{at.rstrip('`')}") from None
+    fields |= {name: float(fields[name]) + 0.0 for name in _NUMBERS if name in fields}
+    return kind_(**fields, labels=labels), dropped
 
 
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, str | int | float | bool)
+def _is_memory(raw: Mapping[str, Any]) -> bool:
+    """Whether `dump` wrote this of a memory event."""
+    return raw.get("was") == raw.get("tool") == "memory" and "tool_" in raw["type"] and type(raw.get("key")) is str
 
 
-def _with_inputs(events: list[Event], edges: list[_Edge]) -> Iterator[Event]:
+def _fits(name: str, value: Any, kind_: type[Event]) -> bool:
+    """Whether our field of that name can hold the value and give it back."""
+    if name == "status":
+        return value in (_STATUSES[:3] if kind_ is ToolResult else _STATUSES[3:])
+    if name in _NUMBERS:
+        return type(value) in (int, float)
+    return isinstance(value, bool) if name == "delivered" else bool(value != "")
+
+
+def _labels(raw: Mapping[str, Any], known: set[str]) -> tuple[dict[str, Scalar], int]:
+    """The labels that an event was given, and its extras as labels; how many are neither."""
+    extras = [(_PREFIX + name, value) for name, value in raw.items() if name not in known and name != "labels"]
+    given = raw.get("labels", {})
+    if isinstance(given, dict):  # a label that looks like an extra would come out as one
+        extras += [(name, None if name.startswith(_PREFIX) else value) for name, value in given.items()]
+    else:
+        extras.append(("labels", None))
+    labels: dict[str, Scalar] = {name: value for name, value in extras if isinstance(value, str | int | float | bool)}
+    return labels, sum(value is None or isinstance(value, list | dict) for _, value in extras)
+
+
+def _with_inputs(events: list[Event], edges: list[DocumentEdge]) -> Iterator[Event]:
     by_id = {event.id: event for event in reversed(events)}
     sources: dict[str, list[str]] = {}
     for edge in edges:
@@ -213,9 +194,8 @@ def _with_inputs(events: list[Event], edges: list[_Edge]) -> Iterator[Event]:
         if isinstance(event, Aggregate):
             ends = (by_id.get(src) for src in dict.fromkeys(sources.get(event.id, ())))
             inputs = tuple(end.id for end in ends if isinstance(end, Return | Message) and end.to == event.agent)
-            yield msgspec.structs.replace(event, inputs=inputs)
-        else:
-            yield event
+            event = msgspec.structs.replace(event, inputs=inputs)
+        yield event
 
 
 def _agents(events: list[Event]) -> Iterator[Agent]:
@@ -225,9 +205,7 @@ def _agents(events: list[Event]) -> Iterator[Agent]:
     for event in events:
         to: str = getattr(event, "to", "")
         role = event.labels.get(_PREFIX + "role")
-        named.setdefault(event.agent)
-        if to:
-            named.setdefault(to)
+        named |= {event.agent: None, **({to: None} if to else {})}
         if isinstance(event, Spawn) and to != event.agent:
             parents.setdefault(to, event.agent)
         if isinstance(role, str):
@@ -248,12 +226,19 @@ def _written(trace: Trace, folded: set[str]) -> Iterator[dict[str, Any]]:
         raw: dict[str, Any] = {"id": event.id, "t": t, **_kind(event), "agent": event.agent}
         if event.t is None:
             raw["t_source"] = "order"
-        if not is_survey:
-            raw |= _ours(event, roles)
         raw |= _fields(event)
+        raw |= _restored(event) if is_survey else _ours(event, roles)
         labels = {k: v for k, v in event.labels.items() if not k.startswith(_PREFIX)}
-        raw |= {k.removeprefix(_PREFIX): v for k, v in event.labels.items() if k.startswith(_PREFIX)}
         yield {**raw, "labels": labels} if labels else raw
+
+
+def _restored(event: Event) -> dict[str, Any]:
+    """What `load` kept in labels, where the schema lets it stand."""
+    raw = {k.removeprefix(_PREFIX): value for k, value in event.labels.items() if k.startswith(_PREFIX)}
+    for name in ("id", "t", "type", "trusted", "labels", *([] if raw.get("agent") else ["agent"])):
+        raw.pop(name, None)
+    texts = ("agent", "role", "from", "to", "tool", "content_ref")
+    return {name: value for name, value in raw.items() if isinstance(value, str) or name not in texts}
 
 
 def _kind(event: Event) -> dict[str, str]:
@@ -263,7 +248,8 @@ def _kind(event: Event) -> dict[str, str]:
         case Delegate():
             return {"type": "message", "was": "delegate"}
         case Memory():
-            return {"type": "tool_call" if event.op == "write" else "tool_result", "tool": "memory", "was": "memory"}
+            type_ = "tool_call" if event.op == "write" else "tool_result"
+            return {"type": type_, "tool": "memory", "was": "memory", "key": event.key}
         case Stop():
             return {"type": "orchestrator_decision", "was": "stop", "decision": "stop", "reason": event.reason}
         case _:
@@ -279,8 +265,6 @@ def _ours(event: Event, roles: Mapping[str, str]) -> dict[str, Any]:
         raw["from"] = event.agent
     if event.content is not None:
         raw["content_ref"] = event.content.hash
-    if isinstance(event, Memory):
-        raw["key"] = event.key
     if event.choice is not None and 0 <= event.choice.chosen < len(event.choice.options):
         raw |= {"sub_decision": event.choice.sub_decision, "chosen": event.choice.options[event.choice.chosen]}
         if event.choice.logprob is not None:
@@ -290,11 +274,8 @@ def _ours(event: Event, roles: Mapping[str, str]) -> dict[str, Any]:
 
 def _fields(event: Event) -> dict[str, Any]:
     """The fields that both forms have, where they say something."""
-    raw: dict[str, Any] = {}
-    for name in ("to", "tool", "trusted", "duration_s", "delivered", "usd"):
-        value = getattr(event, name, None)
-        if value is not None and value != "":
-            raw[name] = value
+    both = ("to", "tool", "trusted", "duration_s", "delivered", "usd")
+    raw = {name: value for name in both if (value := getattr(event, name, None)) not in (None, "")}
     if isinstance(event, ToolResult | Return) and event.status not in ("ok", "completed"):
         raw["status"] = event.status
     return raw
@@ -303,26 +284,23 @@ def _fields(event: Event) -> dict[str, Any]:
 def _joined(trace: Trace, folded: set[str]) -> list[tuple[str, str, str]]:
     """Edges between what stays: a folded turn's causes become causes of what it caused."""
     known = {event.id for event in trace.events}
-    into: dict[str, list[Edge]] = {}
+    into: dict[str, list[Edge]] = {event.id: [] for event in trace.events if event.id in folded}
     for edge in trace.edges:
         if edge.dst in folded and edge.src in known:
-            into.setdefault(edge.dst, []).append(edge)
+            into[edge.dst].append(edge)
     reached: dict[str, dict[tuple[str, EdgeType], None]] = {}
-    for event in trace.events:
-        if event.id in folded:
-            own = reached.setdefault(event.id, {})
-            for edge in into.get(event.id, ()):
-                own |= reached.get(edge.src, {}) if edge.src in folded else {(edge.src, edge.type): None}
+
+    def causes(edge: Edge) -> Mapping[tuple[str, EdgeType], None]:
+        return reached.get(edge.src, {}) if edge.src in folded else {(edge.src, edge.type): None}
+
+    for turn, edges in into.items():
+        reached[turn] = {cause: None for edge in edges for cause in causes(edge)}
     found: dict[tuple[str, str, str], None] = {}
     for edge in trace.edges:
-        if edge.dst in folded or not edge.src or not edge.dst:
-            continue
-        if edge.src in folded:
-            for src, type_ in reached[edge.src]:
+        if edge.dst not in folded and edge.src and edge.dst:
+            for src, type_ in causes(edge):
                 joined = edge.type if type_ == "causal" else type_
                 found[src, edge.dst, _EDGE_TYPES.get(joined, joined)] = None
-        else:
-            found[edge.src, edge.dst, _EDGE_TYPES.get(edge.type, edge.type)] = None
     return list(found)
 
 
