@@ -9,7 +9,21 @@ from hypothesis import given
 from orchestrace.adapters import schema_violations
 from orchestrace.errors import TraceError
 from orchestrace.testing.strategies import logs, survey_documents, traces
-from orchestrace.trace import Agent, Builder, Spawn, Tokens, ToolCall, ToolResult, Turn, survey, violations
+from orchestrace.trace import (
+    Agent,
+    Builder,
+    Memory,
+    Source,
+    Spawn,
+    Tokens,
+    ToolCall,
+    ToolResult,
+    Turn,
+    decode,
+    encode,
+    survey,
+    violations,
+)
 from orchestrace.trace.graph import Graph
 from samples import SURVEY, needs_survey
 
@@ -102,6 +116,142 @@ def test_any_trace_exports_to_a_valid_document_that_is_kept(trace):
         return
     assert schema_violations(data) == []
     assert survey.dump(survey.load(data)) == data
+
+
+@given(traces())
+def test_a_lawful_trace_comes_back_lawful(trace):
+    with contextlib.suppress(TraceError):  # nothing but folded turns
+        assert violations(survey.load(survey.dump(trace))) == []
+
+
+def test_shared_memory_comes_back_as_itself():
+    b = Builder(trace_id="t", task_id="k")
+    b.agent(Agent("main"))
+    b.agent(Agent("w", parent="main"))
+    b.append(Spawn, "main", to="w", t=0.0)
+    b.append(Memory, "w", op="write", key="plan", t=1.0)
+    for _ in range(2):
+        b.append(Memory, "main", op="read", key="plan", t=2.0)
+    data = survey.dump(b.build())
+    assert [event["type"] for event in json.loads(data)["events"]][1:] == ["tool_call", "tool_result", "tool_result"]
+    again = survey.load(data)
+    assert violations(again) == []
+    assert [(event.agent, event.op, event.key) for event in again.events[1:]] == [
+        ("w", "write", "plan"), ("main", "read", "plan"), ("main", "read", "plan"),
+    ]  # fmt: skip
+
+
+@needs_survey
+@pytest.mark.parametrize(
+    ("place", "extra"),
+    [
+        (5, {"status": "success"}),
+        (5, {"status": "ok"}),
+        (5, {"status": "failed"}),
+        (5, {"status": "error"}),
+        (6, {"status": "completed"}),
+        (4, {"duration_s": "3s"}),
+        (4, {"duration_s": True}),
+        (4, {"usd": "free"}),
+        (3, {"delivered": "yes"}),
+        (1, {"to": ""}),
+        (4, {"tool": ""}),
+        (4, {"labels": {"n": 1}}),
+        (4, {"turn": "e1", "call": "e1", "content": "x", "choice": 3}),
+        (4, {"n": 10**30}),
+        (4, {"was": "memory"}),
+    ],
+)
+def test_extras_of_any_value_come_out_again(example, place, extra):
+    document = json.loads(example)
+    document["events"][place] |= extra
+    data = json.dumps(document).encode()
+    assert schema_violations(data) == []
+    trace = survey.load(data)
+    assert trace.diagnostics == {}
+    assert json.loads(survey.dump(trace)) == document
+    assert decode(encode(trace)) == trace
+
+
+@needs_survey
+@pytest.mark.parametrize(
+    ("extra", "n"),
+    [
+        ({"x": None}, 1),
+        ({"x": [1], "y": {}}, 2),
+        ({"labels": "x"}, 1),
+        ({"labels": {"a": [1], "b": 1}}, 1),
+        ({"labels": {"survey.t": "x", "survey.role": "y"}}, 2),
+        ({"status": None}, 1),
+    ],
+)
+def test_what_no_label_can_hold_is_counted(example, extra, n):
+    document = json.loads(example)
+    document["events"][5] |= extra
+    trace = survey.load(json.dumps(document).encode())
+    assert trace.diagnostics == {"dropped_extras": n}
+    assert schema_violations(survey.dump(trace)) == []
+
+
+@needs_survey
+def test_valid_bytes_that_the_fast_decoder_refuses(example):
+    assert survey.load(b"\xef\xbb\xbf" + example) == survey.load(example)
+    trace = survey.load(example.replace(b'"query_hash"', b'"\\ud800 \\ud83d\\ude80"'))
+    assert trace.diagnostics == {"surrogates": 1}
+    assert trace.events[4].labels["survey.content_ref"] == "? \U0001f680"
+
+
+@needs_survey
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda d: d["events"][5].pop("agent"), "$.events[5]"),
+        (lambda d: d["events"][5].update(id=["x"]), "$.events[5].id"),
+        (lambda d: d["events"][0].update(agent=""), "$.events[0].agent"),
+        (lambda d: d["events"][0].update(t=-1), "$.events[0].t"),
+        (lambda d: d["events"][0].update(role=4), "$.events[0].role"),
+        (lambda d: d["events"][3].update({"from": 4}), "$.events[3].from"),
+        (lambda d: d["events"][0].update(type=["a"]), "$.events[0].type"),
+        (lambda d: d["edges"][0].update(weight=1), "$.edges[0]"),
+        (lambda d: d.update(trace_id=""), "$.trace_id"),
+        (lambda d: d.update(colour=1), "$"),
+    ],
+)
+def test_a_wrong_shape_is_named_by_its_place(example, change, place):
+    document = json.loads(example)
+    change(document)
+    with pytest.raises(TraceError) as caught:
+        survey.load(json.dumps(document).encode())
+    assert caught.value.place == place
+
+
+def test_labels_do_not_overwrite_what_the_schema_asks_for():
+    b = Builder(trace_id="t", task_id="k", source=Source("survey", "1"))
+    b.agent(Agent("main"))
+    labels = {"survey.t": "x", "survey.type": "x", "survey.id": 1, "survey.agent": 3, "survey.role": 4, "n": 1}
+    b.append(Turn, "main", labels=labels)
+    assert schema_violations(survey.dump(b.build())) == []
+
+
+@pytest.mark.parametrize(("name", "header"), [("trace_id", {"trace_id": ""}), ("task_id", {"task_id": ""})])
+def test_a_name_that_the_schema_needs_and_the_trace_lacks(name, header):
+    b = Builder(**({"trace_id": "t", "task_id": "k"} | header))
+    b.agent(Agent("main"))
+    b.append(Turn, "main")
+    with pytest.raises(TraceError) as caught:
+        survey.dump(b.build())
+    assert caught.value.place == f"$.{name}"
+
+
+@needs_survey
+@pytest.mark.parametrize(("to", "inputs"), [("orchestrator", ("e7",)), ("planner_1", ())])
+def test_inputs_are_what_was_sent_to_the_agent_that_aggregates(example, to, inputs):
+    document = json.loads(example)
+    document["events"][6]["to"] = to
+    document["edges"].append({"src": "e6", "dst": "e8", "type": "aggregate"})  # a tool's result is no input
+    trace = survey.load(json.dumps(document).encode())
+    assert trace.events[7].inputs == inputs
+    assert json.loads(survey.dump(trace)) == document
 
 
 def test_turns_are_folded_and_their_edges_joined():

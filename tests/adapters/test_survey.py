@@ -1,0 +1,131 @@
+"""Survey documents as the adapter finds, reads and refuses them."""
+
+import json
+from importlib import resources
+
+import pytest
+from hypothesis import given
+
+from adapters.test_conformance import own_document
+from orchestrace.adapters import BytesFiles, Read, SchemaViolation, Skip, detected, read_files, schema_violations
+from orchestrace.errors import TraceError
+from orchestrace.testing.strategies import survey_documents
+from orchestrace.trace import Agent, Builder, Return, Spawn, Turn, survey, violations
+
+EXAMPLE = (resources.files("orchestrace.adapters") / "survey_data" / "example_trace.json").read_bytes()
+
+
+def changed(**change):
+    return json.dumps(json.loads(EXAMPLE) | change).encode()
+
+
+def owners(data, name="a.json"):
+    return [match.adapter for match in detected(BytesFiles({name: data}))]
+
+
+def test_the_shipped_example_is_read():
+    (read,) = read_files(BytesFiles({"a.json": EXAMPLE}))
+    assert isinstance(read, Read)
+    assert (read.trace, read.blobs, read.diagnostics) == (survey.load(EXAMPLE), {}, {})
+    assert (read.trace.source.adapter, read.trace.native) == ("survey", False)
+    assert violations(read.trace) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "adapters"),
+    [
+        (EXAMPLE, ["survey"]),
+        (b"\n  " + EXAMPLE, ["survey"]),
+        (
+            own_document()["trace.json"] if "trace.json" in own_document() else next(iter(own_document().values())),
+            ["native"],
+        ),
+        (changed(schema=1), ["native"]),
+        (b"{}", []),
+        (b"[]", []),
+        (b"", []),
+        (json.dumps({"events": [], "edges": []}).encode(), []),
+        (json.dumps({"trace_id": "t", "task_id": "k", "events": {}, "edges": []}).encode(), []),
+    ],
+)
+def test_a_document_is_known_by_its_content(data, adapters):
+    assert owners(data) == adapters
+
+
+def test_a_long_export_is_known_whichever_list_comes_first():
+    b = Builder(trace_id="t", task_id="k")
+    b.agent(Agent("main"))
+    for n in range(1500):
+        b.agent(Agent(f"w{n}", parent="main"))
+        b.append(Spawn, "main", to=f"w{n}", t=0.0)
+        b.append(Return, f"w{n}", to="main", t=1.0)
+    b.append(Turn, "main", t=2.0)
+    data = survey.dump(b.build())
+    assert data.index(b'"events"') > 1 << 16
+    assert owners(data) == ["survey"]
+    document = json.loads(data)
+    turned = json.dumps({"events": document["events"]} | document).encode()
+    assert owners(turned) == ["survey"]
+    (read,) = read_files(BytesFiles({"a.json": data}))
+    assert len(read.trace.events) == 3001
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (changed(edges=[*json.loads(EXAMPLE)["edges"], {"src": "e8", "dst": "e1", "type": "causal"}]), "(law 1)"),
+        (changed(edges=[]), "(law 3); `orchestrace validate` lists them all"),
+        (changed(events=[]), "(law 2)"),
+        (changed(colour=1), "colour"),
+        (changed(topology="ring"), "$.topology"),
+    ],
+)
+def test_a_document_that_cannot_be_used_is_a_skip_that_says_why(data, reason):
+    (skip,) = read_files(BytesFiles({"a.json": data}))
+    assert isinstance(skip, Skip)
+    assert skip.path == "a.json"
+    assert reason in skip.reason
+
+
+@given(survey_documents())
+def test_every_valid_document_is_read_or_named_by_a_law(document):
+    data = json.dumps(document).encode()
+    assert schema_violations(data) == []
+    (outcome,) = read_files(BytesFiles({"a.json": data}))
+    broken = violations(survey.load(data))
+    if broken:
+        assert outcome.reason.startswith(str(broken[0]))
+    else:
+        assert outcome.trace == survey.load(data)
+        assert schema_violations(survey.dump(outcome.trace)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"costs": {"tokens": 1}}, ("$.costs", "'wall_clock_s' is a required property")),
+        ({"colour": 1}, ("$", "Additional properties are not allowed ('colour' was unexpected)")),
+        ({"events": []}, ("$.events", None)),
+        ({"topology": "ring"}, ("$.topology", None)),
+    ],
+)
+def test_the_schema_judges(change, found):
+    (one,) = schema_violations(changed(**change))
+    assert isinstance(one, SchemaViolation)
+    assert one.path == found[0]
+    assert found[1] in (None, one.message)
+
+
+def test_every_violation_is_told_and_none_at_length():
+    document = json.loads(EXAMPLE)
+    del document["costs"]["wall_clock_s"]
+    document |= {"colour": 1, "topology": "r" * 10_000}
+    found = schema_violations(json.dumps(document).encode())
+    assert [one.path for one in found] == ["$", "$.costs", "$.topology"]
+    assert max(len(one.message) for one in found) <= 300
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000, EXAMPLE.replace(b"12000", b"NaN")])
+def test_what_is_no_json_is_no_document(data):
+    with pytest.raises(TraceError, match="no JSON document"):
+        schema_violations(data)
