@@ -1,11 +1,13 @@
 """Exit codes, one-line errors, start-up."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from cli.command import refused, run
+from cli.terminal import COMMAND
 from orchestrace import __version__
 from orchestrace.cli.main import COMMANDS
 
@@ -76,16 +78,64 @@ def test_debug_shows_the_traceback():
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "Traceback" in done.stderr
+    assert done.returncode == 2
 
 
-def test_a_closed_pipe_is_no_error():
-    code = "from orchestrace.cli.main import main; main()"
+@pytest.mark.parametrize(
+    "words", [["env", "solve", "unknown-voters", "--json"], ["env", "list"], ["env", "solve", "batch-voting"]]
+)
+def test_a_closed_pipe_is_no_error(words):
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "wb") as pipe:
+        done = subprocess.run([*COMMAND, *words], stdout=pipe, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("words", [[], ["env"]])
+def test_nothing_asked_is_answered_with_help(words):
+    done = run(*words)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Usage: orchestrace")
+    assert len(done.out.splitlines()) > 5
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied", "a\x1b[31mb"), r"a\x1b[31mb: Permission denied; check the path"),
+        (OSError(36, "File name too long", "aa"), "aa: File name too long"),
+        (OSError(28, "No space left on device"), "the results cannot be written"),
+        (RuntimeError("odd"), "a fault of orchestrace itself (RuntimeError: odd)"),
+    ],
+)
+def test_what_the_system_refuses_is_no_fault_of_ours(monkeypatch, error, said):
+    def fails(**_):
+        raise error
+
+    monkeypatch.setattr("orchestrace.cli.doctor.doctor.callback", fails)
+    assert said in refused("doctor")
+
+
+def test_names_too_long_are_told_by_name():
+    name = "a" * 300
+    assert f"{name}: " in refused("report", name)
+    assert f"{name}: " in refused("validate", name)
+
+
+def test_completion_of_commands_imports_none():
+    code = "import sys; from orchestrace.cli.main import main\ntry: main()\nfinally: print('numpy' in sys.modules)"
+    asked = {"_ORCHESTRACE_COMPLETE": "bash_complete", "COMP_WORDS": "orchestrace re", "COMP_CWORD": "1"}
     done = subprocess.run(
-        f'{sys.executable} -c "{code}" env solve unknown-voters --json | head -c 10',
-        shell=True, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.stderr == ""
-    assert done.stdout.startswith("{")
+        [sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["plain,report", "False"]
+
+
+def test_help_imports_no_command():
+    code = "import sys; from orchestrace.cli.main import main\ntry: main()\nfinally: print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "False"
 
 
 def test_completion_names_the_command():

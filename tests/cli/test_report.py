@@ -1,6 +1,7 @@
 """`orchestrace report` and `export` on real and on hostile input."""
 
 import json
+import os
 import time
 
 import pytest
@@ -58,12 +59,16 @@ def test_json_is_one_document(trace_file):
     assert set(report["unknown"]) >= {"usd", "tokens.total"}
 
 
+def test_a_pipe_is_a_hundred_wide(trace_file, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert 80 < max(map(len, run("report", trace_file).out.splitlines())) <= 100
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_lines_keep_to_the_width(trace_file, width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     done = run("report", trace_file)
-    limit = max(width, 100) if width < 100 else width
-    assert max(map(len, done.out.splitlines())) <= limit
+    assert max(map(len, done.out.splitlines())) <= width
 
 
 def test_many_agents_are_capped_and_counted(tmp_path):
@@ -88,7 +93,8 @@ def test_a_folder_is_a_table_newest_first(tmp_path):
     assert "Team" in run("report", tmp_path, "--full").out
     assert run("report", tmp_path, "--since", "2026-07-03", "--json").json["trace_id"] == "new"
     assert "no session began" in refused("report", tmp_path, "--since", "2031-01-01")
-    assert "no date" in refused("report", tmp_path, "--since", "yesterday")
+    for odd in ("yesterday", "999999d", "-1d", "٣d٣"):
+        assert "no date" in refused("report", tmp_path, "--since", odd)
 
 
 def test_html_page_is_written_whole(trace_file, tmp_path):
@@ -100,6 +106,35 @@ def test_html_page_is_written_whole(trace_file, tmp_path):
     assert "\x1b" not in text
     assert [p.name for p in page.parent.iterdir()] == ["page.html"]
     assert "is a folder" in refused("report", trace_file, "--html", tmp_path)
+
+
+def test_without_a_path_the_newest_session_in_which_something_happened(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    assert "projects: holds no session" in refused("report")
+    project = tmp_path / "projects" / "-home"
+    project.mkdir(parents=True)
+    for age, name in enumerate(("begun", "new", "old")):
+        said = {"type": "user", "uuid": f"u-{name}", "sessionId": name, "timestamp": "2026-07-01T09:00:00.000Z"}
+        said |= {"message": {"role": "user", "content": "hello"}, "parentUuid": None, "isSidechain": False}
+        path = project / f"{name}.jsonl"
+        path.write_text("" if name == "begun" else json.dumps(said) + "\n")
+        os.utime(path, (1e9 - age, 1e9 - age))
+    (project / "gone.jsonl").symlink_to("nowhere")
+    done = run("report", "--json")
+    assert done.json["trace_id"] == "claude_code:new"
+    assert [one["path"].rpartition("/")[2] for one in done.json["skipped"]] == ["begun.jsonl"]
+    (project / "new.jsonl").unlink()
+    (project / "old.jsonl").unlink()
+    assert "holds no session" in refused("report")
+
+
+def test_a_date_without_a_zone_is_utc(tmp_path):
+    path = tmp_path / "trace.json"
+    for begun in ("2026-07-01T09:00:00", "0001-01-01T00:00:00+14:00", "yesterday"):
+        path.write_bytes(encode(team()).replace(b"2026-07-01T09:00:00Z", begun.encode()))
+        assert run("report", path).code == 0
+        asked = run("report", path, "--since", "2026-07-01")
+        assert asked.code == (0 if begun.startswith("2026") else 2)
 
 
 def test_prices(trace_file, tmp_path):
@@ -145,7 +180,8 @@ def test_validate(trace_file, tmp_path):
     assert {one["law"] for one in done.json["violations"]} == {5}
     assert done.json["unknown_fields"] == ["$.colour"]
     assert "(law 5)" in run("validate", broken).out
-    for text in ("{}", "[1]", '{"schema": 1}', '{"schema": 9}', "null", "3"):
+    deep, long = "[" * 100_000 + "]" * 100_000, "1" * 5_000
+    for text in ("{}", "[1]", '{"schema": 1}', '{"schema": 9}', "null", "3", deep, long):
         broken.write_text(text)
         assert run("validate", broken).code == 1, text
 

@@ -19,7 +19,7 @@ from orchestrace.cli.draw.learning import training_parts
 from orchestrace.cli.draw.session import session as session_parts
 from orchestrace.cli.files import write
 from orchestrace.cli.progress import training_bar
-from orchestrace.cli.screen import ascii_only, results, show_json
+from orchestrace.cli.screen import ascii_only, results, said, show_json
 from orchestrace.errors import InputError
 from orchestrace.report import report
 from orchestrace.trace import encode
@@ -151,5 +151,5 @@ def _show_training(training: dict[str, Any], files: dict[str, Any]) -> None:
         (files["episodes"][0].parent, f"{len(files['episodes'])} episodes of the learned policy as traces"),
         (files["run"], "recipe, curve, checkpoints; try orchestrace eval on it"),
     ):
-        console.print(Text(f"  {path}", style="bold"))
+        console.print(said(f"  {path}", "bold"))
         console.print(Text(f"      {what}", style="dim"))

@@ -1,6 +1,8 @@
 """`orchestrace env`: environments with a known optimum."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import click
 from rich.text import Text
@@ -9,7 +11,10 @@ from orchestrace.cli.screen import results, said, show_json
 from orchestrace.envs import ENVIRONMENTS, Env, by_name
 from orchestrace.errors import RecipeError
 
-MOST_STATES = 40
+MOST_RUNS = 24
+"""Runs of states with one action that are shown."""
+NAMED = 4
+"""States of a run that are named."""
 
 
 @click.group()
@@ -88,10 +93,13 @@ def _draw(solved: Env, policy: dict[str, str]) -> None:
     for line in _lines(solved):
         console.print(line)
     console.print(Text("What to do", style="bold underline"))
-    for state, action in list(policy.items())[:MOST_STATES]:
-        console.print(said(f"  {state:<24}{action}"))
-    if len(policy) > MOST_STATES:
-        console.print(f"  and {len(policy) - MOST_STATES} more states; --json lists them all")
+    runs = [(action, [state for state, _ in run]) for action, run in groupby(policy.items(), key=itemgetter(1))]
+    for action, states in runs[:MOST_RUNS]:
+        rest = f" and {len(states) - NAMED:,} more" if len(states) > NAMED else ""
+        console.print(said(f"  {action:<12}in {', '.join(states[:NAMED])}{rest}"))
+    if len(runs) > MOST_RUNS:
+        more = sum(len(states) for _, states in runs[MOST_RUNS:])
+        console.print(f"  and so on for {more:,} more states; --json lists them all")
 
 
 def _lines(solved: Env) -> Iterator[Text]:

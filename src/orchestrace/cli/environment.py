@@ -10,6 +10,11 @@ def claude_projects() -> Path:
     return (Path(folder) if folder else Path.home() / ".claude") / "projects"
 
 
+def asks_for_a_width() -> bool:
+    """Whether `$COLUMNS` says how wide lines may be."""
+    return os.environ.get("COLUMNS", "").isdigit()
+
+
 def store_path() -> Path:
     """The store: `$ORCHESTRACE_STORE`, else `orchestrace.db` in the user's data folder."""
     named = os.environ.get("ORCHESTRACE_STORE")

@@ -1,5 +1,6 @@
 """Files as commands write them: whole or not at all."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -7,20 +8,23 @@ from orchestrace.errors import InputError
 
 
 def write(path: Path, data: bytes) -> Path:
-    """Write a file beside its place, then put it there; its folder is made if missing.
+    """Write a file beside its place, then put it there; its folder is made if missing. Links are followed.
 
     Raises:
-      InputError: it cannot be written, or a folder has its name.
+      InputError: it cannot be written, or something that is no regular file (a folder, a device) has its name.
     """
-    if path.is_dir():
-        raise InputError("is a folder", path=str(path), remedy="name a file")
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    place = Path(os.path.realpath(path))
+    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if place.exists() and not place.is_file():
+            what = "is a folder" if place.is_dir() else "is no regular file"
+            raise InputError(what, path=str(path), remedy="name a file")
+        place.parent.mkdir(parents=True, exist_ok=True)
         beside.write_bytes(data)
-        beside.replace(path)
+        beside.replace(place)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=str(path)) from None
+        raise InputError(f"cannot be written: {error.strerror}", path=str(path), remedy="name another file") from None
     finally:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
     return path

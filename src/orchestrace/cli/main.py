@@ -4,17 +4,22 @@ Exit codes: 0 done; 1 the thing asked about has problems; 2 wrong use or unreada
 130 interrupted, with what was kept. Commands load when they are called, so that `--help` is quick.
 """
 
+import errno
 import io
 import os
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from orchestrace.errors import InterruptedWork, OrchestraceError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 PROBLEMS = 1
 WRONG_USE = 2
@@ -34,8 +39,19 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 
 
+class _ReaderGone(Exception):  # noqa: N818 (it is no error of anyone's)
+    """Nobody reads what we print any more, as under `| head`."""
+
+
 class Commands(click.Group):
     """The commands, each imported when it is called."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a closed pipe goes past click, which would exit with 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderGone from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """In the order of the table."""
@@ -58,6 +74,15 @@ class Commands(click.Group):
             remedy = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(COMMANDS)}"
             raise click.UsageError(f"no such command {args[0]!r}; {remedy}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """What a shell offers after `orchestrace`, without importing a command."""
+        from click.shell_completion import CompletionItem
+
+        names = [
+            CompletionItem(name, help=about) for name, (_, about) in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The table of commands, without importing one."""
@@ -114,26 +139,33 @@ def _code(arguments: Sequence[str], *, debug: bool) -> int:
         return _told("interrupted", INTERRUPTED)
     except InterruptedWork as error:
         return _told(str(error), INTERRUPTED)
-    except BrokenPipeError:
+    except (BrokenPipeError, _ReaderGone):
         # The reader has gone (`| head`). Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except click.ClickException as error:
-        if debug:
-            raise
-        return _told(_usage(error), WRONG_USE)
-    except OrchestraceError as error:
-        if debug:
-            raise
-        return _told(str(error), WRONG_USE)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
     except Exception as error:
         if debug:
-            raise
-        kind = type(error).__name__
-        return _told(
-            f"a fault of orchestrace itself ({kind}: {error}); --debug shows where, please report it", WRONG_USE
-        )
+            traceback.print_exc()
+        return _told(_in_a_line(error), WRONG_USE)
     return code if isinstance(code, int) else 0
+
+
+def _in_a_line(error: Exception) -> str:
+    match error:
+        case click.ClickException():
+            return _usage(error)
+        case OrchestraceError():
+            return str(error)
+        case OSError(filename=str() | bytes() as name):
+            return f"{os.fsdecode(name)}: {error.strerror}; check the path and its permissions"
+        case OSError(errno=errno.ENOSPC):
+            return "the results cannot be written: no space left; make some, or write elsewhere"
+        case _:
+            kind = type(error).__name__
+            return f"a fault of orchestrace itself ({kind}: {error}); --debug shows where, please report it"
 
 
 def _usage(error: click.ClickException) -> str:

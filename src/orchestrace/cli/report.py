@@ -12,7 +12,7 @@ import msgspec
 from orchestrace.adapters import Read, Skip
 from orchestrace.cli.files import write
 from orchestrace.cli.screen import ascii_only, results, show_json, warn
-from orchestrace.cli.sessions import began, found, newest_session, since, withheld
+from orchestrace.cli.sessions import began, found, newest_found, since, withheld
 from orchestrace.errors import InputError
 from orchestrace.report import Report
 from orchestrace.report import report as report_of
@@ -47,7 +47,7 @@ def report(
     PATH is a log, a trace, a survey file, or a folder of them. Without one: the newest session of Claude Code.
     """
     known_prices = read_prices(prices) if prices else None
-    looked_at = found(paths or (newest_session(),), format=format_)
+    looked_at = found(paths, format=format_) if paths else newest_found(format=format_)
     reads = looked_at.reads
     if since_ is not None:
         reads = since(reads, since_, now=datetime.now(UTC))
@@ -123,7 +123,7 @@ def _draw(reports: list[Report], reads: tuple[Read, ...], *, in_full: bool) -> N
 
     console = results()
     if not in_full:
-        console.print(session_table(reports))
+        console.print(session_table(reports, width=console.width))
         console.print()
         return
     for place, (one, read) in enumerate(zip(reports, reads, strict=True)):

@@ -1,6 +1,7 @@
 """The two consoles: results on stdout, progress and warnings on stderr."""
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -9,14 +10,21 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from orchestrace.cli.environment import asks_for_a_width
 from orchestrace.trace import escaped
+
+
+class _Results(Console):
+    def on_broken_pipe(self) -> None:
+        """The reader has gone. What to do about it is the entry point's to say, not rich's (which exits with 1)."""
+        raise
 
 
 def results() -> Console:
     """Where results go. Nothing is read as markup and nothing is guessed at: texts come from strangers."""
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
-    if not console.is_terminal and console.width < 100:
-        console.width = 100  # a pipe has no width; this one fits the tables
+    console = _Results(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if not (asks_for_a_width() or any(map(os.isatty, (0, 1, 2)))):
+        console.width = 100  # nothing says how wide lines may be; this fits the tables
     return console
 
 

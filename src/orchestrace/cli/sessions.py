@@ -44,17 +44,23 @@ def found(paths: Sequence[Path], *, format: str | None = None) -> Found:  # noqa
     return Found(tuple(reads), tuple(skipped))
 
 
-def newest_session() -> Path:
-    """The session of Claude Code that was written last.
+def newest_found(*, format: str | None = None) -> Found:  # noqa: A002
+    """The session of Claude Code that was written last. Newer files in which nothing happened yet are skipped.
 
     Raises:
       LogError: there is none.
     """
     folder = claude_projects()
-    sessions = [path for path in folder.glob("*/*.jsonl") if not path.name.startswith("agent-")]
-    if not sessions:
-        raise LogError("holds no session", path=str(folder), remedy="give a path: orchestrace report PATH")
-    return max(sessions, key=lambda path: (path.stat().st_mtime, path.name))
+    sessions = [path for path in folder.glob("*/*.jsonl") if not path.name.startswith("agent-") and path.is_file()]
+    skipped: list[Skip] = []
+    for path in sorted(sessions, key=lambda path: (path.stat().st_mtime, path.name), reverse=True):
+        try:
+            newest = found([path], format=format)
+        except LogError as error:
+            skipped.append(Skip(str(path), error.problem))
+        else:
+            return Found(newest.reads, (*skipped, *newest.skipped))
+    raise LogError("holds no session", path=str(folder), remedy="give a path: orchestrace report PATH")
 
 
 def since(reads: Iterable[Read], written: str, *, now: datetime) -> tuple[Read, ...]:
@@ -63,27 +69,21 @@ def since(reads: Iterable[Read], written: str, *, now: datetime) -> tuple[Read, 
     Raises:
       InputError: it is neither.
     """
-    ago = re.fullmatch(r"(\d{1,6})([dhm])", written)
+    ago = re.fullmatch(r"(\d{1,5})([dhm])", written)
     if ago:
         unit = {"d": "days", "h": "hours", "m": "minutes"}[ago[2]]
         start = now - timedelta(**{unit: int(ago[1])})
     else:
-        try:
-            start = datetime.fromisoformat(written)
-        except ValueError:
-            raise InputError(
-                f"{written!r} is no date", place="--since", remedy="say 2026-07-01, or 7d, 12h, 30m"
-            ) from None
-        start = start if start.tzinfo else start.replace(tzinfo=UTC)
+        begun = _moment(written)
+        if begun is None:
+            raise InputError(f"{written!r} is no date", place="--since", remedy="say 2026-07-01, or 7d, 12h, 30m")
+        start = begun
     return tuple(read for read in reads if (begun := began(read.trace)) is not None and begun >= start)
 
 
 def began(trace: Trace) -> datetime | None:
     """When a trace began; None where its log does not say."""
-    try:
-        return datetime.fromisoformat(trace.started_at) if trace.started_at else None
-    except ValueError:
-        return None
+    return _moment(trace.started_at) if trace.started_at else None
 
 
 def withheld(read: Read) -> Read:
@@ -104,20 +104,29 @@ def withheld(read: Read) -> Read:
     return Read(msgspec.structs.replace(read.trace, events=events, blobs={}), {}, read.diagnostics)
 
 
+def _moment(written: str) -> datetime | None:
+    """A date or a moment in ISO 8601, in UTC where it names no zone; None where it is neither."""
+    try:
+        moment = datetime.fromisoformat(written)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _noted(items: Iterator[Read | Skip], path: Path) -> Iterator[Read | Skip]:
     """The items; on a terminal, a line on stderr counts them while a folder is read."""
     if not path.is_dir():
         yield from items
         return
-    from orchestrace.cli.screen import notes
+    from orchestrace.cli.screen import notes, said
 
     console = notes()
     if not console.is_terminal:
         yield from items
         return
     sessions = 0
-    with console.status(f"reading {path.name or path}") as status:
+    with console.status(said(f"reading {path.name or path}")) as status:
         for item in items:
             sessions += isinstance(item, Read)
-            status.update(f"reading {path.name or path}: {sessions} sessions")
+            status.update(said(f"reading {path.name or path}: {sessions} sessions"))
             yield item

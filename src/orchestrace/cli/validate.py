@@ -113,8 +113,10 @@ def _json_document(path: Path) -> tuple[bytes, Any] | None:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
     try:
         return data, json.loads(data)
-    except (ValueError, RecursionError):
+    except (json.JSONDecodeError, UnicodeDecodeError):
         return None
+    except (ValueError, RecursionError):  # JSON, with an integer or a nesting beyond what Python reads
+        return data, None
 
 
 def _looks_like_a_trace(document: Any) -> bool:

@@ -49,7 +49,8 @@ def swim_lanes(lanes: Sequence[Lane], names: Mapping[str, str], *, width: int) -
     drawn = [lane for lane in lanes if lane.blocks]
     if not drawn:
         return []
-    left = min(22, max(len(names.get(lane.agent, lane.agent)) for lane in drawn[:MOST_LANES])) + 3
+    longest = max(said(names.get(lane.agent, lane.agent)).cell_len for lane in drawn[:MOST_LANES])
+    left = min(22, width // 4, longest) + 3
     columns = max(10, width - left - 2)
     first = min(lane.blocks[0].start_s for lane in drawn)
     last = max(lane.blocks[-1].end_s for lane in drawn)
@@ -63,7 +64,7 @@ def swim_lanes(lanes: Sequence[Lane], names: Mapping[str, str], *, width: int) -
     if len(drawn) > MOST_LANES:
         rows.append(Text(f"  and {len(drawn) - MOST_LANES} more agents", style="dim"))
     rows.append(_axis(first, last, left=left, columns=columns))
-    rows.append(_legend({block.kind for lane in drawn for block in lane.blocks}, left))
+    rows += _legend({block.kind for lane in drawn for block in lane.blocks}, left, width=width)
     return rows
 
 
@@ -104,9 +105,14 @@ def _axis(first: float, last: float, *, left: int, columns: int) -> Text:
     return Text("".join(line).rstrip(), style="dim")
 
 
-def _legend(kinds: set[str], left: int) -> Text:
-    legend = Text(" " * left)
-    for kind, glyph in GLYPHS.items():
-        if kind in kinds:
-            legend.append(glyph.character, style=glyph.style).append(f" {glyph.meaning}   ", style="dim")
-    return legend
+def _legend(kinds: set[str], left: int, *, width: int) -> list[Text]:
+    """What the characters mean: in one line, or a line each where that is too long."""
+    entries = [
+        Text(glyph.character, style=glyph.style).append(f" {glyph.meaning}", style="dim")
+        for kind, glyph in GLYPHS.items()
+        if kind in kinds
+    ]
+    line = Text(" " * left).append_text(Text("   ").join(entries))
+    if line.cell_len <= width:
+        return [line]
+    return [Text("  ").append_text(entry) for entry in entries]

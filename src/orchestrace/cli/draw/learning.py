@@ -22,15 +22,15 @@ def training_parts(training: Mapping[str, Any], *, width: int) -> Iterable[Table
     """The table, what the numbers are, and where the run lies. Where it is narrow, the values give way to the gaps."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
     columns = settings(training)
+    hand_made = training["algorithm"] == "none"
     with_values = width >= 26 + 24 * len(columns)
     table.add_column("Gap closed (value)" if with_values else "Gap closed", no_wrap=True, min_width=20)
     for setting in columns:
         table.add_column(said(setting.replace(",", ", ") or training["env"]), justify="right", no_wrap=True)
     for standing in standings(training):
         style = "bold green" if standing.learned else ""
-        table.add_row(
-            said(standing.name, style), *(_cell(cell, style, with_value=with_values) for cell in standing.cells)
-        )
+        name = f"judged: {training['policy']}" if standing.learned and hand_made else standing.name
+        table.add_row(said(name, style), *(_cell(cell, style, with_value=with_values) for cell in standing.cells))
     yield table
     yield Text()
     episodes = training.get("episodes")
@@ -50,8 +50,8 @@ def _cell(cell: Cell, style: str, *, with_value: bool) -> Text:
     if cell.value is None:
         return Text("–", style="dim")
     gap = "no gap" if cell.gap_closed is None else f"{cell.gap_closed:.3f}"
-    if cell.gap_closed_ci is not None:
-        low, high = cell.gap_closed_ci
+    low, high = cell.gap_closed_ci or (0.0, 0.0)
+    if low < high:
         gap += f" ±{(high - low) / 2:.3f}"
     shown = Text(gap, style=style)
     return shown.append(f"  ({cell.value:.4f})", style="dim") if with_value else shown

@@ -1,14 +1,15 @@
 """A report for a person to read in a terminal."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
-from rich import box
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from orchestrace.cli.draw.columns import Column, shortened, table
 from orchestrace.cli.draw.lanes import plain, swim_lanes
 from orchestrace.cli.screen import said
 from orchestrace.metrics import Segment
@@ -28,10 +29,17 @@ from orchestrace.report import (
 )
 from orchestrace.trace import Trace, observations
 
+N = TypeVar("N", int, float)
+
+NARROW = 64
+"""Below this many characters what a figure means stands under it, not beside it."""
+INDENT = 2
+MOST_OF_A_NAME, MOST_OF_A_ROLE = 44, 22
 MOST_AGENTS = 40
 MOST_SEGMENTS = 14
 _STATUS_STYLE = {"completed": "green", "failed": "red", "cancelled": "yellow", "truncated": "yellow", "running": "cyan"}
 _UNKNOWN = "–"
+_WAITING_FOR_A_PERSON = "waiting for a person"
 _BLINK_S = 0.5
 """A shorter wait does not cut a piece of the critical path in two, and is not named in one."""
 
@@ -40,40 +48,38 @@ def session(report: Report, trace: Trace, *, width: int, ascii_only: bool = Fals
     """The whole report, part by part."""
     yield said(headline(report), "bold")
     yield _subtitle(report)
-    yield from _titled("Team", [_team(report.agents, with_role=width >= 96)])
+    yield from _titled("Team", [_team(report.agents, width=width)])
     names = {row.id: called(row) for row in report.agents}
     order = {row.id: place for place, row in enumerate(by_descent(report.agents))}
     lanes = sorted(timeline(trace), key=lambda lane: order.get(lane.agent, len(order)))
     rows = swim_lanes(lanes, names, width=width)
     yield from _titled("Time", map(plain, rows) if ascii_only else rows)
-    yield from _titled("Figures", [_figures(parallelism_figures(report))])
-    yield from _titled("Critical path", _critical_path(report, names))
-    yield from _titled("Together", [_figures(team_figures(report))])
+    yield from _titled("Figures", _figures(parallelism_figures(report), width=width))
+    yield from _titled("Critical path", _critical_path(report, names, width=width))
+    yield from _titled("Together", _figures(team_figures(report), width=width))
     yield from _titled("Read with care", _care(report, trace))
     yield Text()
 
 
-def session_table(reports: Sequence[Report]) -> Table:
+def session_table(reports: Sequence[Report], *, width: int) -> Table:
     """One row a session."""
-    table = _plain_table()
-    for column, justify in (("Session", "left"), ("Begun", "left"), ("Agents", "right"), ("Events", "right"),
-                            ("Tokens", "right"), ("Wall", "right"), ("Speed-up", "right")):  # fmt: skip
-        table.add_column(column, justify=justify, no_wrap=True, max_width=26)  # type: ignore[arg-type]
-    table.add_column("What matters", ratio=1)
     names = _short_names([report.trace_id for report in reports])
-    for report in reports:
-        wall, speedup = report.parallelism.wall_s, report.parallelism.speedup
-        table.add_row(
-            said(names[report.trace_id]),
-            said((report.started_at or _UNKNOWN)[:16].replace("T", " ")),
-            f"{len(report.agents):,}",
-            f"{sum(report.counts.values()):,}",
-            _UNKNOWN if report.tokens.total is None else tokens(report.tokens.total),
-            _UNKNOWN if wall is None else duration(wall),
-            _UNKNOWN if speedup is None else f"{speedup:.2f}×",
-            said(headline(report)),
-        )
-    return table
+    walls = [(report.parallelism.wall_s, report.parallelism.speedup) for report in reports]
+    columns = [
+        Column("Session", [shortened(said(names[report.trace_id]), 26) for report in reports], "left"),
+        Column("Begun", [said((r.started_at or _UNKNOWN)[:16].replace("T", " ")) for r in reports], "left", 2),
+        Column("Agents", [Text(f"{len(report.agents):,}") for report in reports], gives_way=5),
+        Column("Events", [Text(f"{sum(report.counts.values()):,}") for report in reports], gives_way=6),
+        Column("Tokens", [_known(report.tokens.total, tokens) for report in reports], gives_way=3),
+        Column("Wall", [_known(wall, duration) for wall, _ in walls], gives_way=1),
+        Column("Speed-up", [_known(speedup, "{:.2f}×".format) for _, speedup in walls], gives_way=4),
+        Column("What matters", [said(headline(report)) for report in reports], "left", least=28, wraps=True),
+    ]
+    return table(columns, width=width)
+
+
+def _known(value: N | None, shown: Callable[[N], str]) -> Text:
+    return Text(_UNKNOWN if value is None else shown(value))
 
 
 def _short_names(trace_ids: Sequence[str]) -> dict[str, str]:
@@ -108,34 +114,29 @@ def _titled(title: str, parts: Iterable[RenderableType]) -> Iterator[RenderableT
         yield part
 
 
-def _plain_table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-
-
-def _team(agents: Sequence[AgentRow], *, with_role: bool) -> RenderableType:
-    table = _plain_table()
-    table.add_column("Agent", no_wrap=True, max_width=44)
-    if with_role:
-        table.add_column("Role", no_wrap=True, max_width=22)
-    for column in ("Turns", "Tokens", "Busy", "From", "To"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("Status", no_wrap=True)
+def _team(agents: Sequence[AgentRow], *, width: int) -> RenderableType:
     rows = by_descent(agents)
-    stems = _stems(rows)
-    for row, stem in list(zip(rows, stems, strict=True))[:MOST_AGENTS]:
-        table.add_row(
-            Text(stem, style="bright_black").append_text(said(called(row))),
-            *([said(row.role, "dim")] if with_role else []),
-            f"{row.turns:,}",
-            _UNKNOWN if row.tokens is None else tokens(row.tokens),
-            _UNKNOWN if row.busy_s is None else duration(row.busy_s),
-            _UNKNOWN if row.start_s is None else clock(row.start_s),
-            _UNKNOWN if row.end_s is None else clock(row.end_s),
-            said(row.status.replace("_", " "), _STATUS_STYLE.get(row.status, "dim")),
-        )
+    stems = _stems(rows)[:MOST_AGENTS]
+    shown = rows[:MOST_AGENTS]
+    named = [Text(stem, "bright_black").append_text(said(called(row))) for row, stem in zip(shown, stems, strict=True)]
+    columns = [
+        Column("Agent", [shortened(name, MOST_OF_A_NAME) for name in named], "left", least=20),
+        Column("Role", [shortened(said(row.role, "dim"), MOST_OF_A_ROLE) for row in shown], "left", 5),
+        Column("Turns", [Text(f"{row.turns:,}") for row in shown], gives_way=3),
+        Column("Tokens", [_known(row.tokens, tokens) for row in shown], gives_way=2),
+        Column("Busy", [_known(row.busy_s, duration) for row in shown], gives_way=1),
+        Column("From", [_known(row.start_s, clock) for row in shown], gives_way=4),
+        Column("To", [_known(row.end_s, clock) for row in shown], gives_way=4),
+        Column("Status", [_status(row.status) for row in shown], "left"),
+    ]
+    drawn: RenderableType = table(columns, width=width - INDENT)
     if len(rows) > MOST_AGENTS:
-        table.add_row(Text(f"and {len(rows) - MOST_AGENTS} more", style="dim"))
-    return Padding(table, (0, 0, 0, 2))
+        drawn = Group(drawn, Text(f"and {len(rows) - MOST_AGENTS} more", style="dim"))
+    return Padding(drawn, (0, 0, 0, INDENT))
+
+
+def _status(status: str) -> Text:
+    return said(status.replace("_", " "), _STATUS_STYLE.get(status, "dim"))
 
 
 def _stems(rows: Sequence[AgentRow]) -> list[str]:
@@ -150,35 +151,41 @@ def _stems(rows: Sequence[AgentRow]) -> list[str]:
     return stems[::-1]
 
 
-def _figures(figures: Iterable[Figure]) -> RenderableType:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(no_wrap=True, min_width=20)
-    table.add_column(justify="right", no_wrap=True, style="bold", min_width=12)
-    table.add_column(style="dim")
+def _figures(figures: Iterable[Figure], *, width: int) -> list[RenderableType]:
+    beside = width >= NARROW
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    drawn.add_column(no_wrap=beside, min_width=20)
+    drawn.add_column(justify="right", no_wrap=True, style="bold", min_width=12)
+    if beside:
+        drawn.add_column(style="dim")
     for figure in figures:
-        table.add_row(said(figure.name), said(figure.value), said(figure.meaning))
-    return Padding(table, (0, 0, 0, 2))
+        cells = (said(figure.name), said(figure.value), said(figure.meaning))
+        drawn.add_row(*cells[: 3 if beside else 2])
+        if figure.meaning and not beside:
+            drawn.add_row(Padding(said(figure.meaning, "dim"), (0, 0, 0, INDENT)))
+    return [Padding(drawn, (0, 0, 0, INDENT))]
 
 
-def _critical_path(report: Report, names: dict[str, str]) -> list[RenderableType]:
+def _critical_path(report: Report, names: dict[str, str], *, width: int) -> list[RenderableType]:
     """The longest pieces in order of time; neighbours of one agent and reason are one piece."""
     pieces = _joined(report.parallelism.critical_path)
     if not pieces:
         return []
     longest = sorted(pieces, key=lambda piece: piece[0].start_s - piece[-1].end_s)[:MOST_SEGMENTS]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    for justify in ("right", "right", "left", "left"):
-        table.add_column(justify=justify, no_wrap=True)
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    for justify in ("right", "right", "left"):
+        drawn.add_column(justify=justify, no_wrap=True, max_width=max(12, width // 2 - 4))
+    drawn.add_column()
     for piece in sorted(longest, key=lambda piece: piece[0].start_s):
         start, end = piece[0].start_s, piece[-1].end_s
         style = "" if any(part.busy for part in piece) else "dim"
-        table.add_row(
-            Text(clock(start), style="dim"),
+        drawn.add_row(
+            Text(clock(start) if width >= NARROW else "", style="dim"),
             Text(duration(end - start), style=style or "bold"),
             said(names.get(piece[0].agent, piece[0].agent), style),
             said(_reason(piece, names), style),
         )
-    shown: list[RenderableType] = [Padding(table, (0, 0, 0, 2))]
+    shown: list[RenderableType] = [Padding(drawn, (0, 0, 0, INDENT))]
     rest = len(pieces) - len(longest)
     if rest:
         kept = sum(piece[-1].end_s - piece[0].start_s for piece in longest)
@@ -205,6 +212,7 @@ def _reason(piece: Sequence[Segment], names: dict[str, str]) -> str:
     for segment in piece:
         before, waiting, agent = segment.reason.partition("waiting for ")
         reason = f"{before}{waiting}{names.get(agent, agent)}"
+        reason = _WAITING_FOR_A_PERSON if segment.reason == "human" else reason
         by_reason[reason] = by_reason.get(reason, 0.0) + segment.end_s - segment.start_s
     parts = sorted(by_reason.items(), key=lambda item: -item[1])
     parts = [part for part in parts if part[1] >= _BLINK_S] or parts[:1]
@@ -232,7 +240,7 @@ def _care(report: Report, trace: Trace) -> list[RenderableType]:
         shares = (e.explicit / total, e.matched / total, e.positional / total)
         words = "{:.0%} rest on ids that the producer wrote, {:.0%} on matching texts, {:.0%} on order alone"
         lines.append(said(f"of {total:,} edges, " + words.format(*shares), "dim"))
-    return [Padding(line, (0, 0, 0, 2)) for line in lines]
+    return [Padding(line, (0, 0, 0, INDENT)) for line in lines]
 
 
 def _counts(counts: dict[str, int]) -> str:
