@@ -11,8 +11,8 @@ FUNCTION_LINES, FUNCTION_LIMIT = 40, 80
 PARAMETERS = 8
 POSITIONAL = 2
 PUBLIC_METHODS = 15
-PURE_LINES = 5500
-"""All of errors, trace, metrics and report together; raised only by an ADR."""
+PURE_LINES = 12000
+"""All of the pure half together; raised only by an ADR (the latest: 0008)."""
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "core", "base", "manager", "misc", "types"}
 
@@ -58,7 +58,7 @@ def test_classes_are_small(name, path):
 
 
 def test_pure_half_is_small():
-    pure = {"errors", "trace", "metrics", "report"}
+    pure = {"errors", "trace", "annotations", "metrics", "rewards", "credit", "rows", "report"}
     lines = sum(path.read_text(encoding="utf-8").count("\n") for name, path in ALL if set(name.split(".")[1:2]) & pure)
     assert lines <= PURE_LINES
 

@@ -1,0 +1,34 @@
+"""What is said about a trace, beside it and never in it: evidence from outside, rewards, verdicts, credit.
+
+Reading order: `units` (what a result can be about), `evidence` (what comes in), `records` (what is kept).
+"""
+
+from orchestrace.annotations.evidence import Evidence, Verdict
+from orchestrace.annotations.records import (
+    Annotations,
+    Credit,
+    CreditKind,
+    CreditRow,
+    Reward,
+    RewardFamily,
+    decode,
+    decode_evidence,
+    encode,
+)
+from orchestrace.annotations.units import LedgerKind, UnitKind
+
+__all__ = [
+    "Annotations",
+    "Credit",
+    "CreditKind",
+    "CreditRow",
+    "Evidence",
+    "LedgerKind",
+    "Reward",
+    "RewardFamily",
+    "UnitKind",
+    "Verdict",
+    "decode",
+    "decode_evidence",
+    "encode",
+]

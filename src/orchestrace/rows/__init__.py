@@ -1,0 +1,3 @@
+"""Training rows: a trace and its credit as what a trainer reads."""
+
+__all__ = []
