@@ -4,13 +4,13 @@ Reading order: `results` (three kinds that must never be mixed), `columns` (what
 of units within units).
 """
 
+from orchestrace.credit._game import causally_closed
 from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.levels import (
     MOST_COALITIONS,
     LevelShares,
     Path,
     Tree,
-    causally_closed,
     coalitions,
     sampled_winter,
     units,
