@@ -1,8 +1,10 @@
 """What is said about a trace, beside it and never in it: evidence from outside, rewards, verdicts, credit.
 
-Reading order: `units` (what a result can be about), `evidence` (what comes in), `records` (what is kept).
+Reading order: `units` (what a result can be about), `evidence` and `coalitions` (what comes in), `records` (what is
+kept).
 """
 
+from orchestrace.annotations.coalitions import CoalitionValue, CoalitionValues, decode_coalitions
 from orchestrace.annotations.evidence import Evidence, Verdict
 from orchestrace.annotations.records import (
     Annotations,
@@ -19,6 +21,8 @@ from orchestrace.annotations.units import LedgerKind, UnitKind
 
 __all__ = [
     "Annotations",
+    "CoalitionValue",
+    "CoalitionValues",
     "Credit",
     "CreditKind",
     "CreditRow",
@@ -29,6 +33,7 @@ __all__ = [
     "UnitKind",
     "Verdict",
     "decode",
+    "decode_coalitions",
     "decode_evidence",
     "encode",
 ]

@@ -1,17 +1,46 @@
 """Who earned the result: credit as arithmetic on arrays, and the bridge to traces.
 
-Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to).
+Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to), `levels` (shares
+of units that nest); then the bridge: `nesting` (how the units of a trace nest), `coalition_games` (what a coalition is
+worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back).
 """
 
+from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
+from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
+from orchestrace.credit.levels import LevelShares, causally_closed, coalitions, sampled_winter, winter
+from orchestrace.credit.nesting import Nest, Unit, nesting
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 
 __all__ = [
     "EXACT",
+    "EXACT_COALITIONS",
+    "ORDERS",
+    "ROW_UNITS",
     "Advantages",
+    "Assigned",
+    "Coalition",
+    "Game",
+    "LevelShares",
+    "Nest",
     "Rows",
     "Sampling",
     "ShapedRewards",
     "Shares",
+    "Unit",
+    "assigned",
+    "causally_closed",
+    "closed_game",
+    "coalitions",
+    "credits_of",
+    "ledger",
+    "masked_vote",
+    "nesting",
     "rows",
+    "rows_at",
+    "said",
+    "sampled_winter",
+    "table_game",
+    "winter",
 ]
