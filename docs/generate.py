@@ -139,7 +139,60 @@ def recipes_page() -> str:
     return "\n".join([*parts, ""])
 
 
+METHOD_LINES = ("Source", "Unit", "Kind", "Formula", "Data", "Evidence", "Departures")
+
+
+class Method(NamedTuple):
+    name: str
+    about: str
+    lines: dict[str, str]
+
+
+def methods() -> Iterator[Method]:
+    """Every credit method: a public function under `credit/methods`, described by the lines of its docstring."""
+    for path in sorted((SOURCE / "credit" / "methods").glob("[a-z]*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                yield _method(node.name, ast.get_docstring(node) or "")
+
+
+def _method(name: str, docstring: str) -> Method:
+    lines: dict[str, str] = {}
+    label = ""
+    for line in docstring.splitlines():
+        word, colon, rest = line.strip().partition(":")
+        if colon and word in METHOD_LINES:
+            label, lines[word] = word, rest.strip()
+        elif label and line.startswith("  ") and line.strip():
+            lines[label] += " " + line.strip()
+        else:
+            label = ""
+    return Method(name, docstring.strip().partition("\n\n")[0], lines)
+
+
+def credit_page() -> str:
+    parts = ["# Credit methods", "", "Written by `python docs/generate.py` from `orchestrace.credit.methods`.", ""]
+    parts += [
+        "Kinds never mix: a *share* adds up to the team's value, an *advantage* is relative to a baseline and does",
+        "not, a *shaped* reward is a reward. Evidence says how the method is known to us: read in its authors' code,",
+        "from a secondary source, from a textbook, or ours. Sources and departures stand below the table.",
+        "",
+        "| method | unit | kind | formula | data needed | evidence |",
+        "|---|---|---|---|---|---|",
+    ]
+    found = list(methods())
+    for method in found:
+        cells = [_cell(method.lines.get(key, "")) for key in ("Unit", "Kind", "Formula", "Data", "Evidence")]
+        parts.append(f"| `{method.name}` | {' | '.join(cells)} |")
+    for method in found:
+        source, departures = (_cell(method.lines.get(key, "")) for key in ("Source", "Departures"))
+        parts += ["", f"### `{method.name}`", "", " ".join(method.about.split()), ""]
+        parts += [f"Source: {source}. Departures: {departures}".replace("..", ".")]
+    return "\n".join([*parts, ""])
+
+
 PAGES = {
+    "credit.md": credit_page,
     "trace.md": trace_page,
     "report.md": report_page,
     "commands.md": commands_page,

@@ -132,7 +132,7 @@ def test_a_useless_voter_earns_nothing_and_the_orchestrator_its_decisions():
 @given(traces(max_events=25), st.sampled_from(UNITS), st.randoms(use_true_random=False))
 def test_the_ledger_adds_up_on_any_lawful_trace(trace, unit, die):
     if not any(not e.__class__.__name__.startswith(("Human", "Safety")) for e in trace.events):
-        with pytest.raises(ValueError, match="nobody to credit"):
+        with pytest.raises(InputError, match="nobody to credit"):
             nesting(trace, unit)
         return
     nest = nesting(trace, unit)
@@ -238,3 +238,22 @@ def test_events_of_the_world_are_nobodys():
     mine = {event.id for event in trace.events if isinstance(event, Turn | Aggregate | Stop)}
     assert mine <= set(nest.holders)
     assert isinstance(closed_game(trace, nest, value=lambda c: 0.0, definition="d"), Game)
+
+
+@pytest.mark.parametrize("unit", ["agent", "turn", "message"])
+def test_three_values_of_one_game(unit):
+    """Winter keeps every level, Owen the one above the leaves, Shapley none; with two levels Winter is Owen."""
+    trace = vote("A", "A", "B")
+    nest = nesting(trace, unit)
+    game = closed_game(trace, nest, value=masked_vote(trace, said(trace, {}), right="A"), definition="mask",
+                       causes="making")  # fmt: skip
+    found = {m: ledger(nest, game, unit=unit, rng=RNG, method=m) for m in ("winter", "owen", "shapley")}
+    leaves = set(nest.leaves)
+    by_leaf = {}
+    for name, credit in found.items():
+        assert_adds_up(credit)
+        by_leaf[name] = {(r.unit, r.unit_id): r.value for r in credit.rows if (r.unit, r.unit_id) in leaves}
+        assert set(by_leaf[name]) == leaves
+    flat = dict(zip(nest.leaves, _shapley(len(nest.leaves), game.value), strict=True))
+    assert by_leaf["shapley"] == pytest.approx(flat)
+    assert (by_leaf["winter"] == pytest.approx(by_leaf["owen"])) == (unit == "agent")

@@ -1,10 +1,22 @@
-"""Files as commands write them: whole or not at all."""
+"""Files as commands read and write them: whole or not at all."""
 
 import contextlib
 import os
 from pathlib import Path
 
 from orchestrace.errors import InputError
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+      InputError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=str(path), remedy="check the path") from None
 
 
 def write(path: Path, data: bytes) -> Path:

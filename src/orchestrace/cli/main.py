@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("orchestrace.cli.report:report", "What a team did: who, when, what it cost, what was lost."),
     "validate": ("orchestrace.cli.validate:validate", "Check a trace, a survey file or a log against the laws."),
     "export": ("orchestrace.cli.export:export", "Write a session as a trace, a survey file or a page."),
+    "credit": ("orchestrace.cli.credit:credit", "Who earned the result: shares and advantages, by unit."),
     "env": ("orchestrace.cli.env:env", "Environments with a known optimum."),
     "train": ("orchestrace.cli.train:train", "Train an orchestrator by a recipe."),
     "eval": ("orchestrace.cli.eval:evaluate", "Judge a trained or hand-made policy against the optimum."),

@@ -6,22 +6,29 @@ worth), `ledger` (one share for every unit at every level), `assign` (traces to 
 """
 
 from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
+from orchestrace.credit.baselines import GroupBaseline
+from orchestrace.credit.by_name import ADVANTAGE_METHODS, SHARE_METHODS, AdvantageMethod
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
 from orchestrace.credit.levels import LevelShares, causally_closed, coalitions, sampled_winter, winter
+from orchestrace.credit.methods.outcome import grpo, rloo
 from orchestrace.credit.nesting import Nest, Unit, nesting
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 
 __all__ = [
+    "ADVANTAGE_METHODS",
     "EXACT",
     "EXACT_COALITIONS",
     "ORDERS",
     "ROW_UNITS",
+    "SHARE_METHODS",
+    "AdvantageMethod",
     "Advantages",
     "Assigned",
     "Coalition",
     "Game",
+    "GroupBaseline",
     "LevelShares",
     "Nest",
     "Rows",
@@ -34,9 +41,11 @@ __all__ = [
     "closed_game",
     "coalitions",
     "credits_of",
+    "grpo",
     "ledger",
     "masked_vote",
     "nesting",
+    "rloo",
     "rows",
     "rows_at",
     "said",

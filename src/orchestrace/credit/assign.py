@@ -8,6 +8,7 @@ import numpy as np
 from orchestrace.annotations import Credit, CreditRow, UnitKind
 from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.results import Advantages
+from orchestrace.errors import InputError
 from orchestrace.trace import Spawn, Trace, Turn
 from orchestrace.trace.views import lanes
 
@@ -50,7 +51,8 @@ def assigned(traces: Sequence[Trace], rewards: Sequence[float | None], *, unit: 
       unit: one of `ROW_UNITS`.
 
     Raises:
-      ValueError: another unit, or no trace has a reward.
+      ValueError: another unit.
+      InputError: no trace has both a reward and such a unit.
     """
     if unit not in ROW_UNITS:
         raise ValueError(f"no rows of unit {unit!r}; a row is one of {', '.join(ROW_UNITS)}")
@@ -62,7 +64,7 @@ def assigned(traces: Sequence[Trace], rewards: Sequence[float | None], *, unit: 
     ]
     missing = sum(reward is None for reward in rewards)
     if not found:
-        raise ValueError(f"none of the {len(traces)} traces has both a reward and a {unit}")
+        raise InputError(f"none of the {len(traces)} traces has both a reward and a {unit}")
     spawned_by = {(row.trace, row.unit_id): place for place, row in enumerate(found)}
     columns = rows(
         [rewards[row.trace] or 0.0 for row in found],

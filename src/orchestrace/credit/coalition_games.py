@@ -33,6 +33,9 @@ class Game(NamedTuple):
 
     value: Value
     definition: str
+    """How v(S) comes about."""
+    model_calls: int = 0
+    """Calls of a model that it took, all told."""
 
 
 def closed_game(
@@ -186,4 +189,4 @@ def table_game(table: CoalitionValues, nest: Nest) -> Game:
                              remedy="give a value for every coalition, the empty one too")  # fmt: skip
         return values[leaves]
 
-    return Game(value, table.definition)
+    return Game(value, table.definition, table.model_calls)

@@ -5,14 +5,17 @@ ask for each once; else estimated from shuffled orders, one set of samples for a
 same. The residual, what rounding left over, is always shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
 from orchestrace.annotations import Credit, CreditRow, UnitKind
 from orchestrace.credit.coalition_games import Game
-from orchestrace.credit.levels import LevelShares, Path, coalitions, sampled_winter, winter
-from orchestrace.credit.nesting import Nest
+from orchestrace.credit.levels import LevelShares, Path, Tree, coalitions, sampled_winter, winter
+from orchestrace.credit.nesting import Nest, Unit
+
+ShareMethod = Literal["winter", "owen", "shapley"]
 
 EXACT_COALITIONS = 20_000
 """Up to so many distinct coalitions the ledger asks for each once."""
@@ -26,9 +29,9 @@ def ledger(
     *,
     unit: UnitKind,
     rng: np.random.Generator,
+    method: ShareMethod = "winter",
     exact_up_to: int = EXACT_COALITIONS,
     orders: int = ORDERS,
-    free: bool = True,
 ) -> Credit:
     """The shares of every unit of a nesting.
 
@@ -36,11 +39,13 @@ def ledger(
       nest: the units.
       game: what a coalition of its leaves is worth.
       unit: the finest level that was asked for.
+      method: winter: every level. owen: only the level above the leaves, as unions (roles of agents, agents of turns).
+        shapley: no level at all. Three different values of one game, never to be mixed.
       rng: shuffles the orders; not used where the shares are exact.
       exact_up_to: distinct coalitions up to which every one is asked for.
       orders: shuffled orders beyond that, at least 2.
-      free: whether the game answers without calling a model.
     """
+    nest = _SHAPES[method](nest)
     count = coalitions(nest.tree)
     notes = list(nest.notes)
     if count <= exact_up_to:
@@ -50,14 +55,56 @@ def ledger(
         notes.append(f"estimated from {orders} shuffled orders: {count:,} coalitions are too many to ask for each")
     return Credit(
         unit=unit,
-        method="winter",
+        method=method,
         kind="share",
         definition=game.definition,
         rows=_rows(nest, shares),
         residual=float(shares.shares[()]) - sum(float(shares.shares[path]) for path in _leaf_paths(nest)),
-        model_calls=0 if free else shares.model_calls,
+        model_calls=game.model_calls,
         notes=tuple(notes),
     )
+
+
+def _unions(nest: Nest) -> Nest:
+    """Only the units right above the leaves are left of the levels."""
+    above: dict[Path, list[int]] = {}
+    for path in _leaf_paths(nest):
+        above.setdefault(path[:-1], []).append(_at(nest.tree, path))
+    units: dict[Path, Unit] = {(): nest.units[()]}
+    trees: list[Tree] = []
+    for path, leaves in above.items():
+        if path:
+            units[len(trees),] = nest.units[path]
+            units |= {(len(trees), i): nest.leaves[leaf] for i, leaf in enumerate(leaves)}
+            trees.append(tuple(leaves))
+        else:
+            units |= {(len(trees) + i,): nest.leaves[leaf] for i, leaf in enumerate(leaves)}
+            trees += leaves
+    return nest._replace(tree=tuple(trees) if len(trees) > 1 or isinstance(trees[0], tuple) else trees[0], units=units)
+
+
+def _flat(nest: Nest) -> Nest:
+    """No level is left between the team and the leaves."""
+    if isinstance(nest.tree, int):
+        return nest
+    units: dict[Path, Unit] = {(): nest.units[()]}
+    units |= {(leaf,): unit for leaf, unit in enumerate(nest.leaves)}
+    return nest._replace(tree=tuple(range(len(nest.leaves))), units=units)
+
+
+def _as_it_is(nest: Nest) -> Nest:
+    return nest
+
+
+_SHAPES: Mapping[ShareMethod, Callable[[Nest], Nest]] = {"winter": _as_it_is, "owen": _unions, "shapley": _flat}
+
+
+def _at(tree: Tree, path: Path) -> int:
+    """The leaf at the end of a path."""
+    for place in path:
+        if isinstance(tree, tuple):
+            tree = tree[place]
+    return tree if isinstance(tree, int) else -1
 
 
 def rows_at(credit: Credit, unit: UnitKind) -> tuple[CreditRow, ...]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from orchestrace.annotations import LedgerKind, UnitKind
 from orchestrace.credit.levels import Path, Tree
+from orchestrace.errors import InputError
 from orchestrace.trace import (
     Agent,
     Aggregate,
@@ -82,13 +83,13 @@ def nesting(trace: Trace, unit: UnitKind) -> Nest:
       unit: the finest level wanted. `orchestrator`, `message` and `tool_call` are all one level under the turn.
 
     Raises:
-      ValueError: the trace holds no event of any agent.
+      InputError: the trace holds no event of any agent.
     """
     depth = _DEPTHS[unit]
     notes: dict[str, int] = defaultdict(int)
     agents = _agents(trace, depth, notes)
     if not agents:
-        raise ValueError(f"trace {trace.trace_id!r} holds no event of any agent, so there is nobody to credit")
+        raise InputError(f"trace {trace.trace_id!r} holds no event of any agent, so there is nobody to credit")
     team = _Node(Unit("team", trace.trace_id), agents)
     if depth == 0:
         return _numbered(_leaf(team), notes)
@@ -239,5 +240,5 @@ def _numbered(team: _Node, notes: Mapping[str, int]) -> Nest:
         return tree
 
     tree = walk(team, ())
-    told = tuple(f"{count} {what}" for what, count in notes.items())
+    told = tuple(f"{what}: {count}" for what, count in notes.items())
     return Nest(tree, units, tuple(leaves), {event: frozenset(held) for event, held in holders.items()}, told)
