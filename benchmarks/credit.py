@@ -66,6 +66,7 @@ def groups(repeats: int) -> None:
         index = task.astype(str)
         peers = {
             "grpo": lambda: verl.compute_grpo_outcome_advantage(tokens, mask, index)[0],
+            "grpo, vectorised": lambda: verl.compute_grpo_vectorized_outcome_advantage(tokens, mask, index)[0],
             "rloo": lambda: verl.compute_rloo_outcome_advantage(tokens, mask, index)[0],
             "rloo, vectorised": lambda: verl.compute_rloo_vectorized_outcome_advantage(tokens, mask, index)[0],
         }

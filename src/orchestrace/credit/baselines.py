@@ -88,11 +88,13 @@ class GroupBaseline:
     def _voters(self, rows: Rows, groups: Ints) -> "_Voters":
         if self.weighting == "row":
             return _voters(rows.rewards, groups, np.arange(len(rows), dtype=np.int64))
-        owners = grouped(groups, rows.rollout)
+        owners = _numbered(rows.rollout)
+        home = _first_of(owners, groups)
+        if not np.array_equal(home[owners], groups):  # a rollout with rows in several groups votes in each
+            owners = grouped(groups, rows.rollout)
+            home = _first_of(owners, groups)
         count = np.bincount(owners)
         rewards = np.bincount(owners, rows.rewards) / np.maximum(count, 1)
-        home = np.zeros(len(count), np.int64)
-        home[owners] = groups
         return _voters(rewards, home, owners)
 
     def _baseline(self, rows: Rows, voters: "_Voters") -> Floats:
@@ -165,12 +167,29 @@ def grouped(*keys: Ints) -> Ints:
     Args:
       *keys: [D] each, whole numbers of any size.
     """
-    found = np.zeros(len(keys[0]), np.int64)
-    for key in keys:
-        _, inverse = np.unique(key, return_inverse=True)
-        found = found * (inverse.max(initial=0) + 1) + inverse
-        _, found = np.unique(found, return_inverse=True)
-    return found.astype(np.int64)
+    found = _numbered(keys[0])
+    for key in keys[1:]:
+        other = _numbered(key)
+        found = _numbered(found * (other.max(initial=0) + 1) + other)
+    return found
+
+
+def _numbered(key: Ints) -> Ints:
+    """[D] the rank of each value among the different ones. Values in a narrow range need no sort."""
+    low, high = key.min(initial=0), key.max(initial=0)
+    if high - low <= 4 * len(key) + 1024:
+        present = np.zeros(high - low + 1, np.int64)
+        present[key - low] = 1
+        ranks: Ints = present.cumsum() - 1
+        return ranks[key - low]
+    return np.unique(key, return_inverse=True)[1].astype(np.int64)
+
+
+def _first_of(owners: Ints, groups: Ints) -> Ints:
+    """[owners] a group that each of them has a row in."""
+    home = np.zeros(owners.max(initial=-1) + 1, np.int64)
+    home[owners] = groups
+    return home
 
 
 def _members(home: Ints) -> list[Ints]:
