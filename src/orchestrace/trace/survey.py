@@ -25,6 +25,7 @@ Writing
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
+from sys import float_info
 from typing import Any
 
 import msgspec
@@ -52,7 +53,7 @@ from orchestrace.trace.events import (
     Turn,
     kind,
 )
-from orchestrace.trace.survey_form import Document, DocumentEdge, check_event, decoded
+from orchestrace.trace.survey_form import COUNTED_COSTS, Document, DocumentEdge, checked
 
 ADAPTER = "survey"
 _PREFIX = "survey."
@@ -73,9 +74,7 @@ def load(data: bytes) -> Trace:
     Raises:
       TraceError: it is no JSON, or not of the survey's form; names the place.
     """
-    document, replaced = decoded(data)
-    for place, raw in enumerate(document.events):
-        check_event(raw, place)
+    document, replaced = checked(data)
     callers = _callers(document)
     read = [_event(raw, callers.get(place)) for place, raw in enumerate(document.events)]
     events = list(_with_inputs([event for event, _ in read], document.edges))
@@ -85,8 +84,8 @@ def load(data: bytes) -> Trace:
         trace_id=document.trace_id,
         task_id=document.task_id,
         clock="recorded" if any(event.t is not None for event in events) else None,
-        system=document.system,
-        topology=document.topology,
+        system=None if document.system is msgspec.UNSET else document.system,
+        topology=None if document.topology is msgspec.UNSET else document.topology,
         source=Source(ADAPTER, "1"),
         agents=tuple(_agents(events)),
         events=tuple(events),
@@ -175,7 +174,7 @@ def _fits(name: str, value: Any, kind_: type[Event]) -> bool:
     if name == "status":
         return value in (_STATUSES[:3] if kind_ is ToolResult else _STATUSES[3:])
     if name in _NUMBERS:
-        return type(value) in (int, float)
+        return type(value) in (int, float) and abs(value) <= float_info.max
     return isinstance(value, bool) if name == "delivered" else bool(value != "")
 
 
@@ -357,7 +356,7 @@ def _costs(trace: Trace) -> tuple[dict[str, float], dict[str, Scalar]]:
     if not times and "wall_clock_s" not in trace.costs:
         notes["wall_clock_source"] = "unknown"
     costs |= trace.costs
-    for name in ("tokens", "wall_clock_s", "tool_calls", "messages"):
+    for name in COUNTED_COSTS:
         if costs.get(name, 0.0) < 0:
             notes[f"{name}_reported"] = costs[name]
             costs[name] = 0.0

@@ -19,6 +19,9 @@ KINDS_OF_SURVEY = (
     "human_intervention", "safety_event",
 )  # fmt: skip
 
+REQUIRED_COSTS = ("tokens", "wall_clock_s")
+COUNTED_COSTS = (*REQUIRED_COSTS, "tool_calls", "messages")
+"""Costs that are never negative."""
 
 _Name = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -46,28 +49,46 @@ class DocumentEdge(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Document(msgspec.Struct, forbid_unknown_fields=True):
-    """The top level, whose keys are all known. Events are checked one by one (`check_event`)."""
+    """The top level, whose keys are all known. Events and numbers are checked one by one (`checked`)."""
 
     trace_id: _Name
     task_id: _Name
-    events: list[dict[str, Any]]
+    events: Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
     edges: list[DocumentEdge]
-    rewards: dict[str, float]
-    costs: dict[str, float]
-    system: str | None = None
-    topology: Topology | None = None
-    metrics: dict[str, float] = {}
+    rewards: dict[str, Any]
+    costs: dict[str, Any]
+    system: str | msgspec.UnsetType = msgspec.UNSET
+    topology: Topology | msgspec.UnsetType = msgspec.UNSET
+    metrics: dict[str, Any] = {}
 
 
-def decoded(data: bytes) -> tuple[Document, int]:
-    """The document, and how many lone surrogates became "?" in it."""
+def checked(data: bytes) -> tuple[Document, int]:
+    """The document, and how many lone surrogates became "?" in it.
+
+    Raises:
+      TraceError: it is no JSON, or the schema refuses it; names the place.
+    """
+    document, replaced = _decoded(data)
+    for place, raw in enumerate(document.events):
+        _check_event(raw, place)
+    for name in ("rewards", "costs", "metrics"):
+        for key, value in getattr(document, name).items():
+            _check_number(value, f"$.{name}.{key}", low=0 if name == "costs" and key in COUNTED_COSTS else None)
+    for key in REQUIRED_COSTS:
+        if key not in document.costs:
+            raise TraceError(f"missing required field `{key}`", place="$.costs")
+    return document, replaced
+
+
+def _decoded(data: bytes) -> tuple[Document, int]:
     try:
         try:
             return msgspec.json.decode(data, type=Document), 0
         except msgspec.ValidationError:
             raise
         except (msgspec.MsgspecError, UnicodeError):  # lone surrogates, a byte-order mark: valid, and refused
-            text, replaced = _SURROGATE.subn("?", json.dumps(json.loads(data), ensure_ascii=False))
+            text = json.dumps(json.loads(data), ensure_ascii=False, allow_nan=False)
+            text, replaced = _SURROGATE.subn("?", text)
             return msgspec.json.decode(text, type=Document), replaced
     except msgspec.ValidationError as error:
         raise _refusal(error, "$") from None
@@ -82,14 +103,23 @@ def _refusal(error: msgspec.ValidationError, place: str) -> TraceError:
     return TraceError(problem, place=place + at.rstrip("`"))
 
 
-def check_event(raw: Mapping[str, Any], place: int) -> None:
-    """Refuse an event that the schema refuses."""
-    if raw.get("type") not in KINDS_OF_SURVEY:
-        problem = f"unknown event type {raw.get('type')!r}"
-        raise TraceError(
-            problem, place=f"$.events[{place}].type", remedy=f"the survey's are {', '.join(KINDS_OF_SURVEY)}"
-        )
+def _check_number(value: Any, place: str, *, low: float | None) -> None:
+    try:
+        msgspec.convert(value, float)
+    except msgspec.ValidationError as error:
+        raise TraceError(str(error), place=place) from None
+    if low is not None and value < low:
+        raise TraceError(f"{value} is less than {low}", place=place)
+
+
+def _check_event(raw: Mapping[str, Any], place: int) -> None:
+    at = f"$.events[{place}]"
+    if "type" not in raw:
+        raise TraceError("missing required field `type`", place=at)
+    if raw["type"] not in KINDS_OF_SURVEY:
+        remedy = f"the survey's are {', '.join(KINDS_OF_SURVEY)}"
+        raise TraceError(f"unknown event type {raw['type']!r:.60}", place=f"{at}.type", remedy=remedy)
     try:
         msgspec.convert(raw, _Event)
     except msgspec.ValidationError as error:
-        raise _refusal(error, f"$.events[{place}]") from None
+        raise _refusal(error, at) from None
