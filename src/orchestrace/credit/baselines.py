@@ -180,8 +180,8 @@ def _numbered(key: Ints) -> Ints:
     if high - low <= 4 * len(key) + 1024:
         present = np.zeros(high - low + 1, np.int64)
         present[key - low] = 1
-        ranks: Ints = present.cumsum() - 1
-        return ranks[key - low]
+        ranks: Ints = (present.cumsum() - 1)[key - low]
+        return ranks
     return np.unique(key, return_inverse=True)[1].astype(np.int64)
 
 

@@ -150,7 +150,7 @@ def sampled_winter(
     samples: dict[Path, list[float]] = {path: [] for path in _paths(tree, ())}
     for _ in range(orders):
         _walk(tree, (), rng=rng, v=v, earned=samples, before=(frozenset(), v(frozenset())))
-    table = np.array(list(samples.values()))
+    table = np.array(list(samples.values()), np.float64)
     errors = table.std(axis=1, ddof=1) / math.sqrt(orders)
     return LevelShares(
         shares=dict(zip(samples, table.mean(axis=1).tolist(), strict=True)),
