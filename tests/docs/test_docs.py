@@ -29,6 +29,34 @@ def test_readme_python_runs_and_prints_what_it_says():
     assert out.getvalue().endswith(said[-1])
 
 
+GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=[guide.stem for guide in GUIDES])
+def test_guide_python_runs_and_prints_what_it_says(guide):
+    text = guide.read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.S)
+    assert blocks
+    scope: dict[str, object] = {}
+    for block, said in blocks:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(block, guide.name, "exec"), scope)
+        assert out.getvalue() == said
+
+
+GUIDE_LINES = [
+    line
+    for guide in GUIDES
+    for line in re.findall(r"^orchestrace (.*?)(?:\s{2,}#.*)?$", guide.read_text("utf-8"), re.M)
+]
+
+
+@pytest.mark.parametrize("line", GUIDE_LINES)
+def test_guide_commands_exist(line):
+    test_readme_commands_exist(line)
+
+
 def test_readme_report_is_what_it_prints():
     shown = re.search(r"\$ orchestrace (report \S+)\n(.*?)```", README, re.S)
     printed = [line.rstrip() for line in run(*shown[1].split()).out.splitlines()]
