@@ -2,14 +2,11 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.training.algorithms.ppo import gae
-from orchestrace.training.algorithms.reinforce import leave_one_out
 from orchestrace.training.losses import clipped_surrogate, entropy, policy_gradient_loss, value_loss
 
 numbers = st.floats(-3, 3, allow_nan=False)
@@ -69,29 +66,3 @@ def test_gradients_are_those_of_finite_differences(seed):
                 step[place] = 1e-6
                 up, down = list(losses(logits + step))[which], list(losses(logits - step))[which]
                 assert gradient[place].item() == pytest.approx(((up - down) / 2e-6).item(), abs=1e-6)
-
-
-@given(st.lists(numbers, min_size=4, max_size=4), numbers)
-def test_leave_one_out_laws(returns, shift):
-    group = np.array(returns)
-    credit = leave_one_out(group, 4)
-    assert credit.sum() == pytest.approx(0, abs=1e-9)
-    assert leave_one_out(group + shift, 4) == pytest.approx(credit, abs=1e-9)
-    slow = [r - (sum(returns) - r) / 3 for r in returns]
-    assert credit == pytest.approx(slow)
-
-
-@given(st.integers(1, 5), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.95, 1.0]))
-def test_gae_is_the_sum_over_later_errors(t, seed, lam):
-    rng = np.random.default_rng(seed)
-    lengths = rng.integers(1, t + 1, size=4)
-    taken = np.arange(t)[:, None] < lengths
-    rewards, values = rng.normal(size=(t, 4)) * taken, rng.normal(size=(t, 4)) * taken
-    bootstrap = np.where(lengths == t, rng.normal(size=4), 0.0)
-    fast = gae(rewards, values, taken=taken, bootstrap=bootstrap, lam=lam)
-    for b, length in enumerate(lengths):
-        v = [*values[:length, b], bootstrap[b]]
-        errors = [rewards[i, b] + v[i + 1] - v[i] for i in range(length)]
-        for i in range(length):
-            assert fast[i, b] == pytest.approx(sum(lam ** (j - i) * errors[j] for j in range(i, length)))
-    assert (fast[~taken] == 0).all()

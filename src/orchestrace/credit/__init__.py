@@ -15,6 +15,7 @@ from orchestrace.credit.levels import LevelShares, causally_closed, coalitions, 
 from orchestrace.credit.methods.outcome import grpo, rloo
 from orchestrace.credit.nesting import Nest, Unit, nesting
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
+from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
 
 __all__ = [
     "ADVANTAGE_METHODS",
@@ -27,12 +28,14 @@ __all__ = [
     "Advantages",
     "Assigned",
     "Coalition",
+    "Estimates",
     "Game",
     "GroupBaseline",
     "LevelShares",
     "Nest",
     "Rows",
     "Sampling",
+    "SequentialGAE",
     "ShapedRewards",
     "Shares",
     "Unit",
@@ -41,6 +44,8 @@ __all__ = [
     "closed_game",
     "coalitions",
     "credits_of",
+    "discounted",
+    "gae",
     "grpo",
     "ledger",
     "masked_vote",
@@ -51,5 +56,6 @@ __all__ = [
     "said",
     "sampled_winter",
     "table_game",
+    "whitened",
     "winter",
 ]
