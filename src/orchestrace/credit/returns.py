@@ -63,8 +63,7 @@ def gae(
     if taken is not None and taken.shape != r.shape:
         raise ValueError(f"mask has shape {taken.shape}, but rewards have {r.shape}")
     advantages = np.empty_like(r)
-    for start in range(0, len(r), BLOCK):
-        rows = slice(start, start + BLOCK)
+    for rows in (slice(start, start + BLOCK) for start in range(0, len(r), BLOCK)):
         own = None if taken is None else np.ascontiguousarray(taken[rows].T)
         advantages[rows] = _backwards(
             r[rows].T, v[rows].T, taken=own, beyond=beyond[rows], discount=discount, lam=lam
