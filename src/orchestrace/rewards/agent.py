@@ -53,6 +53,21 @@ def influence(
     if not 0 <= discount <= 1:
         raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
     scores = evidence.grades.get("turn", {})
+    table = _answers(trace, scores, rounds)
+    team = _by_round([answer for answers in table.values() for answer in answers], scores)
+    found = []
+    for answers in table.values():
+        own = _by_round(answers, scores)
+        for place, turn_id in answers:
+            value = _paid(mix, scores[turn_id], place=place, own=own, team=team, discount=discount)
+            found.append(Reward("influence", "R2", "turn", turn_id, value, f"round {place}, {mix}"))
+    return rows_or("influence", found, "the evidence grades no turn of this trace")
+
+
+def _answers(
+    trace: Trace, scores: Mapping[str, float], rounds: Mapping[str, int] | None
+) -> dict[str, list[tuple[int, str]]]:
+    """Agent -> round and turn of each of its graded answers."""
     table: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for turn in turns(trace):
         if turn.id in scores:
@@ -60,17 +75,7 @@ def influence(
                 raise ValueError(f"turn {turn.id!r} is graded, but has no round")
             place = len(table[turn.agent]) if rounds is None else rounds[turn.id]
             table[turn.agent].append((place, turn.id))
-    team = _by_round([answer for answers in table.values() for answer in answers], scores)
-    found = []
-    for answers in table.values():
-        later = team if mix == "all" else _by_round(answers, scores)
-        for place, turn_id in answers:
-            if mix in ("all", "individual"):
-                value = _mixed(scores[turn_id], later, place, discount=discount)
-            else:
-                value = scores[turn_id] if mix == "current" else later[max(later)]
-            found.append(Reward("influence", "R2", "turn", turn_id, value, f"round {place}, {mix}"))
-    return rows_or("influence", found, "the evidence grades no turn of this trace")
+    return table
 
 
 def _by_round(answers: Sequence[tuple[int, str]], scores: Mapping[str, float]) -> dict[int, float]:
@@ -81,6 +86,15 @@ def _by_round(answers: Sequence[tuple[int, str]], scores: Mapping[str, float]) -
     return {place: mean(given) for place, given in found.items()}
 
 
-def _mixed(own: float, later: Mapping[int, float], place: int, *, discount: float) -> float:
-    weights = {k: discount ** (k - place) for k in later if k > place}
-    return (own + fsum(weights[k] * later[k] for k in weights)) / (1.0 + fsum(weights.values()))
+def _paid(
+    mix: Mix, score: float, *, place: int, own: Mapping[int, float], team: Mapping[int, float], discount: float
+) -> float:
+    match mix:
+        case "current":
+            return score
+        case "last":
+            return own[max(own)]
+        case "all" | "individual":
+            later = team if mix == "all" else own
+            weights = {k: discount ** (k - place) for k in later if k > place}
+            return (score + fsum(weights[k] * later[k] for k in weights)) / (1.0 + fsum(weights.values()))

@@ -82,16 +82,10 @@ def composed(
         a weight is not finite.
     """
     given, unavailable = _sorted(emitted)
-    by_name = {term.channel: term for term in terms}
     factors = factors or {}
-    known = {*given, *(missing.channel for missing in unavailable)}
-    for name in [*by_name, *factors]:
-        if name not in known:
-            raise ValueError(f"no channel {name!r} was emitted; there are: {', '.join(sorted(known)) or 'none'}")
-    if len(by_name) < len(terms):
-        twice = next(t.channel for i, t in enumerate(terms) if t.channel in {u.channel for u in terms[:i]})
-        raise ValueError(f"channel {twice!r} has two terms")
-    terms = [*terms, *(Term(name, 0.0) for name in sorted(set(given) - set(by_name)))]
+    _check_names(terms, factors, known={*given, *(gone.channel for gone in unavailable)})
+    unweighted = set(given) - {term.channel for term in terms}
+    terms = [*terms, *(Term(name, 0.0) for name in sorted(unweighted))]
     weights = {t.channel: _weight(t, progress) * factors.get(t.channel, 1.0) for t in terms}
     channels = tuple(_channel(t, given[t.channel], weights[t.channel]) for t in terms if t.channel in given)
     lacking = any(t.channel not in given and weights[t.channel] and not t.optional for t in terms)
@@ -133,6 +127,17 @@ def _sorted(emitted: Iterable[Rewards]) -> tuple[dict[str, tuple[Reward, ...]], 
         for name in sorted(names):
             given[name] = tuple(row for row in rewards if row.channel == name)
     return given, tuple(unavailable.values())
+
+
+def _check_names(terms: Sequence[Term], factors: Mapping[str, float], *, known: set[str]) -> None:
+    seen: set[str] = set()
+    for name in [*(term.channel for term in terms), *factors]:
+        if name not in known:
+            raise ValueError(f"no channel {name!r} was emitted; there are: {', '.join(sorted(known)) or 'none'}")
+    for term in terms:
+        if term.channel in seen:
+            raise ValueError(f"channel {term.channel!r} has two terms")
+        seen.add(term.channel)
 
 
 def _weight(term: Term, progress: float) -> float:

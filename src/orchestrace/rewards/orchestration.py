@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from math import fsum, inf, isfinite, log
 
+import msgspec
+
 from orchestrace import metrics
 from orchestrace.annotations import Evidence, Reward
 from orchestrace.metrics import NO_NAMES, Prices, ToolNames
@@ -113,13 +115,27 @@ def critical_steps(trace: Trace, _evidence: Evidence, *, budget: int | None = No
     return team_row("critical_steps", "R7", trace=trace, value=value, why=why)
 
 
+class Rates(msgspec.Struct, frozen=True):
+    """What a unit of each thing that is spent costs in reward; 0: it is free. A negative rate is a ValueError."""
+
+    per_token: float = 0.0
+    """λ_tokens, for each token of any kind."""
+    per_second: float = 0.0
+    """λ_latency, for each second of the span (the busy part of the critical path)."""
+    per_usd: float = 0.0
+    """λ_money."""
+
+    def __post_init__(self) -> None:
+        for name, rate in msgspec.structs.asdict(self).items():
+            if not (isfinite(rate) and rate >= 0):
+                raise ValueError(f"{name} is {rate}; it must be finite and 0 or more")
+
+
 def cost(
     trace: Trace,
     _evidence: Evidence,
     *,
-    per_token: float = 0.0,
-    per_second: float = 0.0,
-    per_usd: float = 0.0,
+    rates: Rates,
     log_form: bool = False,
     prices: Prices | None = None,
     tools: ToolNames = NO_NAMES,
@@ -129,34 +145,27 @@ def cost(
         r = −u,     u = λ_tokens · tokens + λ_latency · span + λ_money · usd
         log form:   r = −0.1 · ln(1 + u) / ln 2,     so that u = 1 costs 0.1
 
-    Where a price is not 0 and its quantity is not known, so is the cost. Source: the weighted sum is ours, after the
+    Where a rate is not 0 and its quantity is not known, so is the cost. Source: the weighted sum is ours, after the
     survey (arXiv 2605.02801); the log form is Puppeteer's (arXiv 2505.19591). Departure: Puppeteer's u is the share
     of the steps that are used up, and its cost is paid step by step.
 
     Args:
       trace: the rollout.
-      per_token: λ_tokens, for each token of any kind.
-      per_second: λ_latency, for each second of the span (the busy part of the critical path).
-      per_usd: λ_money.
+      rates: the three λ.
       log_form: Puppeteer's form.
       prices: for the money, where the log has none.
       tools: see `parallel_speedup`.
-
-    Raises:
-      ValueError: a price is negative or not finite.
     """
     parts: list[tuple[float, str]] = []
-    for price, noun in ((per_token, "tokens"), (per_second, "s"), (per_usd, "USD")):
-        if not (isfinite(price) and price >= 0):
-            raise ValueError(f"the price of {noun} is {price}; it must be finite and 0 or more")
-        if price:
+    for rate, noun in ((rates.per_token, "token"), (rates.per_second, "s"), (rates.per_usd, "USD")):
+        if rate:
             amount, why = _spent(trace, noun, prices=prices, tools=tools)
             if amount is None:
                 return Unavailable("cost", why)
-            parts.append((price * amount, f"{price:g}·{amount:g} {noun}"))
-    spent = fsum(part for part, _ in parts) if all(part < inf for part, _ in parts) else inf
+            parts.append((rate * amount, f"{rate:g}/{noun} · {amount:g}"))
+    spent = fsum(part for part, _ in parts) if all(abs(part) < inf for part, _ in parts) else inf
     if not 0 <= spent < inf:
-        return Unavailable("cost", f"the sum of what was spent is {spent}")
+        return Unavailable("cost", f"what was spent comes to {spent}")
     value = -0.1 * log(1 + spent) / log(2) if log_form else -spent
     return team_row("cost", "R7", trace=trace, value=value, why=" + ".join(why for _, why in parts) or "free")
 
@@ -246,7 +255,7 @@ def aggregation_regret(trace: Trace, evidence: Evidence, *, best: Mapping[str, f
 
 def _spent(trace: Trace, noun: str, *, prices: Prices | None, tools: ToolNames) -> tuple[float | None, str]:
     """The quantity, or why it is not known."""
-    if noun == "tokens":
+    if noun == "token":
         totals = metrics.token_totals(turns(trace))
         why = "not every turn carries tokens" if totals.coverage is not None else "the trace holds no turn"
         return (totals.total, "") if totals.coverage == 1 else (None, why)

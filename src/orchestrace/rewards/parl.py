@@ -2,9 +2,10 @@
 
     r = r_perf + λ₁·r_parallel + λ₂·r_finish,     λ₁, λ₂ → 0 over training
 
-The report calls r_parallel an instantiation reward and gives no closed form; the survey reads it as a speed-up; the
-launch blog has another sum altogether. All three are here by name. Weights that are never annealed pay for agents and
-not for answers (`hacking`: pseudo-parallelism).
+The report (arXiv 2602.02276) calls r_parallel an instantiation reward and gives no closed form; the survey (arXiv
+2605.02801, eq. 9) reads it as a speed-up; the launch blog, known second-hand, has another sum altogether, with λ₁ = 0.1
+and a cap of 100. All three are here by name. Weights that are never annealed pay for agents and not for answers
+(`hacking`: pseudo-parallelism).
 """
 
 from typing import Literal
@@ -38,10 +39,9 @@ def parl(
         speedup:        r_perf + λ₁·(1 − span/work) + λ₂·finish rate
         blog:           λ₁·min(n, cap)/cap + (1 − λ₁)·1[success]·Q
 
-    r_perf and Q are the team's grade; success is a grade from 0.5 on. Where nothing was delegated the finish rate is 0,
-    by OpenPARL's rule and unlike `orchestration.finish_rate`. Sources: Kimi K2.5 (arXiv 2602.02276), OpenPARL's code
-    for the forms and for λ₁ = 0.3, λ₂ = 0.2; the survey (arXiv 2605.02801, eq. 9); the blog, second-hand, with λ₁ = 0.1
-    and a cap of 100. Departures: OpenPARL counts assignments and also pays turn by turn; Q is a free function there.
+    r_perf and Q are the team's grade, success one from 0.5 on. Where nothing was delegated, OpenPARL pays the finish
+    rate 0. Source: Kimi K2.5 (arXiv 2602.02276); OpenPARL's code. Departures: OpenPARL counts assignments and also pays
+    turn by turn; the blog's Q is any function.
 
     Args:
       trace: the rollout.
@@ -54,17 +54,13 @@ def parl(
       tools: see `orchestration.parallel_speedup`.
     """
     weight = parallel * anneal
+    counted = parallel_instantiation(trace, evidence, cap=cap)
     if reading == "blog":
-        emitted = [parallel_instantiation(trace, evidence, cap=cap), _successful(trace, evidence)]
         terms = [Term("parallel_instantiation", weight), Term("successful_quality", 1 - weight)]
-        return composed(trace, emitted, terms=terms)
-    if reading == "speedup":
-        side_by_side = parallel_speedup(trace, evidence, tools=tools)
-    else:
-        side_by_side = parallel_instantiation(trace, evidence, cap=cap)
-    emitted = [outcome(trace, evidence), side_by_side, _finished(trace, evidence)]
+        return composed(trace, [counted, _successful(trace, evidence)], terms=terms)
+    given = parallel_speedup(trace, evidence, tools=tools) if reading == "speedup" else counted
     terms = [Term("outcome"), Term(f"parallel_{reading}", weight), Term("finish_rate", finish * anneal)]
-    return composed(trace, emitted, terms=terms)
+    return composed(trace, [outcome(trace, evidence), given, _finished(trace, evidence)], terms=terms)
 
 
 def _finished(trace: Trace, evidence: Evidence) -> Rewards:
