@@ -93,10 +93,10 @@ def reordered(trace, die):
         for agent in {event.agent, getattr(event, "to", event.agent)}:
             causes[place] |= {latest[agent]} if agent in latest else set()
             latest[agent] = place
-    order, ready = [], []
+    order, done = [], set()
     while len(order) < len(causes):
-        ready = [p for p in range(len(causes)) if p not in order and causes[p] <= set(order)]
-        order.append(die.choice(ready))
+        order.append(die.choice([p for p in range(len(causes)) if p not in done and causes[p] <= done]))
+        done.add(order[-1])
     return msgspec.structs.replace(trace, events=tuple(trace.events[place] for place in order))
 
 
