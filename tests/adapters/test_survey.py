@@ -1,8 +1,10 @@
 """Survey documents as the adapter finds, reads and refuses them."""
 
+import hashlib
 import json
 from importlib import resources
 
+import msgspec
 import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator
@@ -11,7 +13,7 @@ from adapters.test_conformance import own_document
 from orchestrace.adapters import BytesFiles, Read, SchemaViolation, Skip, detected, read_files, schema_violations
 from orchestrace.errors import TraceError
 from orchestrace.testing.strategies import survey_documents
-from orchestrace.trace import Agent, Builder, Return, Spawn, Turn, survey, violations
+from orchestrace.trace import Agent, Builder, Return, Source, SourceFile, Spawn, Turn, encode, survey, violations
 
 SHIPPED = resources.files("orchestrace.adapters") / "survey_data"
 EXAMPLE, SCHEMA = ((SHIPPED / f"{name}.json").read_bytes() for name in ("example_trace", "trace_schema"))
@@ -28,8 +30,10 @@ def owners(data, name="a.json"):
 def test_the_shipped_example_is_read():
     (read,) = read_files(BytesFiles({"a.json": EXAMPLE}))
     assert isinstance(read, Read)
-    assert (read.trace, read.blobs, read.diagnostics) == (survey.load(EXAMPLE), {}, {})
-    assert (read.trace.source.adapter, read.trace.native) == ("survey", False)
+    file = SourceFile("a.json", hashlib.sha256(EXAMPLE).hexdigest(), len(EXAMPLE))
+    assert (read.trace.source, read.trace.native) == (Source("survey", "1", (file,)), False)
+    bare = msgspec.structs.replace(read.trace, source=Source("survey", "1"))
+    assert (bare, read.blobs, read.diagnostics) == (survey.load(EXAMPLE), {}, {})
     assert violations(read.trace) == []
 
 
@@ -98,7 +102,7 @@ def test_every_valid_document_is_read_or_named_by_a_law(document):
     if broken:
         assert outcome.reason.startswith(str(broken[0]))
     else:
-        assert outcome.trace == survey.load(data)
+        assert encode(outcome.trace) == encode(msgspec.structs.replace(survey.load(data), source=outcome.trace.source))
         assert schema_violations(survey.dump(outcome.trace)) == []
 
 

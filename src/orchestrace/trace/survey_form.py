@@ -3,8 +3,6 @@
 The schema is the survey's own; it allows any extras on an event.
 """
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -12,8 +10,8 @@ import msgspec
 
 from orchestrace.errors import TraceError
 from orchestrace.trace.events import Topology
+from orchestrace.trace.surrogates import JsonDocument, json_document
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 KINDS_OF_SURVEY = (
     "orchestrator_decision", "spawn", "despawn", "message", "tool_call", "tool_result", "return", "aggregate",
     "human_intervention", "safety_event",
@@ -62,13 +60,16 @@ class Document(msgspec.Struct, forbid_unknown_fields=True):
     metrics: dict[str, Any] = {}
 
 
+_DECODER = msgspec.json.Decoder(Document)
+
+
 def checked(data: bytes) -> tuple[Document, int]:
     """The document, and how many lone surrogates became "?" in it.
 
     Raises:
       TraceError: it is no JSON, or the schema refuses it; names the place.
     """
-    document, replaced = _decoded(data)
+    document, _, replaced = _decoded(data)
     for place, raw in enumerate(document.events):
         _check_event(raw, place)
     for name in ("rewards", "costs", "metrics"):
@@ -80,16 +81,9 @@ def checked(data: bytes) -> tuple[Document, int]:
     return document, replaced
 
 
-def _decoded(data: bytes) -> tuple[Document, int]:
+def _decoded(data: bytes) -> JsonDocument[Document]:
     try:
-        try:
-            return msgspec.json.decode(data, type=Document), 0
-        except msgspec.ValidationError:
-            raise
-        except (msgspec.MsgspecError, UnicodeError):  # lone surrogates, a byte-order mark: valid, and refused
-            text = json.dumps(json.loads(data), ensure_ascii=False, allow_nan=False)
-            text, replaced = _SURROGATE.subn("?", text)
-            return msgspec.json.decode(text, type=Document), replaced
+        return json_document(data, _DECODER)
     except msgspec.ValidationError as error:
         raise _refusal(error, "$") from None
     except (msgspec.MsgspecError, ValueError) as error:

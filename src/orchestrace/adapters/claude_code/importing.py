@@ -18,7 +18,7 @@ from orchestrace.adapters.claude_code.steps import Mark, Meta, Mode, Seen, Track
 from orchestrace.adapters.lines import Fingerprint, objects, unpacked
 from orchestrace.adapters.reading import Files, Match, Read, Skip
 from orchestrace.errors import LogError
-from orchestrace.trace import Assembler, Content, Harness, Parent, Source, SourceFile, Trace, described
+from orchestrace.trace import Assembler, Content, Harness, Parent, Source, SourceFile, Trace, described, json_document
 
 NAME = "claude_code"
 VERSION = "1"
@@ -26,6 +26,7 @@ VERSION = "1"
 MAX_TEXT = 16 << 20
 """Characters of one text that are kept beside the trace. Of a longer one hash and length stay (`withheld`)."""
 _MAX_META = 1 << 20
+_JSON = msgspec.json.Decoder()
 
 Owner = tuple[str, str]
 """(trace id, event id) of a record; no event: ""."""
@@ -106,10 +107,12 @@ class _Import:
         fingerprint = Fingerprint()
         try:
             with self._files.open(name) as stream:
-                fields = mapping(msgspec.json.decode(unpacked(stream, fingerprint).read(_MAX_META)))
+                data = unpacked(stream, fingerprint).read(_MAX_META)
+            fields, _, surrogates = json_document(data, _JSON)
         except (LogError, EOFError, msgspec.MsgspecError, ValueError, RecursionError):
             self._counts["bad_meta"] += 1
             return
+        self._counts["surrogates"] += surrogates
         self._sources.append(SourceFile(name, fingerprint.sha256, fingerprint.bytes))
         names = {
             "role": "agentType",
@@ -118,7 +121,7 @@ class _Import:
             "call": "toolUseId",
             "model": "model",
         }
-        self._metas[agent] = Meta(**{ours: text(fields.get(theirs))[:200] for ours, theirs in names.items()})
+        self._metas[agent] = Meta(**{ours: text(mapping(fields).get(theirs))[:200] for ours, theirs in names.items()})
 
     def _trace(self) -> Trace:
         session = self._session
