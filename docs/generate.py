@@ -106,11 +106,30 @@ def commands_page() -> str:
     return "\n".join(parts)
 
 
+_DECISIONS = """\
+An orchestrator decides five things, numbered as in the survey (arXiv 2605.02801, section 8):
+
+- O1: when to spawn an agent, and how many;
+- O2: whom to delegate to;
+- O3: how and what to communicate;
+- O4: how to aggregate what comes back;
+- O5: when to stop.
+
+E5c, E5d and E5f are our own numbers of environments; the digit is that of the decision. Those below exist; they cover
+O1 as the number to ask at once, and O5. In all of them the aggregate (O4) is the exact vote, and nothing is learned
+about O2 and O3.
+
+- E5c, `sequential-voting`: voters known to be right equally often are asked one at a time; when to answer?
+- E5d, `unknown-voters`: the same, and nobody knows how often they are right.
+- E5f, `batch-voting`: how many voters to ask in the next round, and when to answer?
+"""
+
+
 def environments_page() -> str:
     """Every environment with its parameters and baselines."""
     from orchestrace.envs import ENVIRONMENTS, by_name
 
-    parts = ["# Environments", "", "Written by `python docs/generate.py` from `orchestrace.envs`.", ""]
+    parts = ["# Environments", "", "Written by `python docs/generate.py` from `orchestrace.envs`.", "", _DECISIONS]
     for name, entry in ENVIRONMENTS.items():
         env = by_name(name, {})
         parts += [f"## {name}", "", entry.about, "", "| setting | default | range | |", "|---|---|---|---|"]

@@ -7,8 +7,10 @@ import pytest
 
 from cli.command import refused, run
 from orchestrace.cli.demo import shipped_recipe, shipped_session
+from orchestrace.cli.demo_folder import MARK, claimed
 from orchestrace.trace import decode, violations
 from orchestrace.trace.views import spawn_tree
+from orchestrace.viewer import MADE_UP
 from viewer.markup_of import loads
 
 
@@ -46,7 +48,7 @@ def test_every_episode_obeys_the_laws(demo):
 def test_the_page_holds_curve_table_and_lanes_and_loads_nothing(demo):
     page = (demo[0] / "index.html").read_text()
     assert page.count("<svg") >= 3
-    for part in ("Gap closed", "learned (ppo)", "tuned threshold", "An episode of the learned policy"):
+    for part in (MADE_UP, "Gap closed", "learned (ppo)", "tuned threshold", "An episode of the learned policy"):
         assert part in page
     assert loads(page) == []
 
@@ -65,8 +67,16 @@ def test_a_demo_overwrites_its_own_folder_and_no_other(demo, tmp_path):
 
 def test_for_a_person(tmp_path):
     done = run("demo", "--updates", 1, "--out", tmp_path / "d")
+    assert done.out.startswith(MADE_UP)
     for part in ("Team", "Critical path", "Learning when to spawn", "best one shot", "index.html"):
         assert part in done.out
+
+
+def test_a_folder_of_an_older_demo_is_still_a_demos_own(tmp_path):
+    claimed(tmp_path / "d")
+    mark = tmp_path / "d" / MARK
+    mark.write_text(mark.read_text().splitlines(keepends=True)[0] + "written otherwise\n")
+    assert claimed(tmp_path / "d") == tmp_path / "d"
 
 
 def test_the_shipped_session_is_a_team():

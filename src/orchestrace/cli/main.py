@@ -34,7 +34,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "env": ("orchestrace.cli.env:env", "Environments with a known optimum."),
     "train": ("orchestrace.cli.train:train", "Train an orchestrator by a recipe."),
     "eval": ("orchestrace.cli.eval:evaluate", "Judge a trained or hand-made policy against the optimum."),
-    "demo": ("orchestrace.cli.demo:demo", "The main job on real input, in about a minute."),
+    "demo": ("orchestrace.cli.demo:demo", "Report on a made-up session, train an orchestrator: a minute."),
     "doctor": ("orchestrace.cli.doctor:doctor", "What is installed here, and what is missing."),
     "completion": ("orchestrace.cli.completion:completion", "Print a shell's completion script."),
 }

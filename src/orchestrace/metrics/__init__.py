@@ -3,6 +3,7 @@
 Every section is a struct whose fields are absent (None) where they cannot be known, with the reason beside them under
 `unknown`. Reading order: `intervals` (time as sets), `busy` and `pauses` (who worked when), `critical_path` and
 `critical_steps`, `parallelism` (E2), `collaboration` (E3), `overhead` (E4), `flow` (reachability), `tokens`.
+E1 to E4 are the survey's dimensions of evaluation (arXiv 2605.02801, section 9); E1, success, is what a reward tells.
 """
 
 from orchestrace.metrics.busy import Busy, Work, busy_lanes, work

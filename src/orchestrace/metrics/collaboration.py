@@ -39,7 +39,7 @@ class Collaboration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 
 
 def collaboration(trace: Trace, *, blobs: Mapping[str, bytes] | None = None) -> Collaboration:
-    """The collaboration of a trace (`spec/evaluation_safety.md`, E3).
+    """The collaboration of a trace (E3 of the survey, arXiv 2605.02801; the definitions are ours).
 
     A broadcast is no duplicate of itself: a text is redundant for the recipient that had it already.
 

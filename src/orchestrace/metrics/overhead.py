@@ -45,7 +45,7 @@ class Overhead(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def overhead(trace: Trace, *, tools: ToolNames = NO_NAMES) -> Overhead:
-    """The protocol overhead of a trace (`spec/evaluation_safety.md`, E4).
+    """The protocol overhead of a trace (E4 of the survey, arXiv 2605.02801; the definitions are ours).
 
         protocol overhead = Σ output tokens of blocks that spawn, delegate, message, aggregate, stop or manage
                             ─────────────────────────────────────────────────────────────────────────────────

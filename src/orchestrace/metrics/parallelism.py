@@ -53,7 +53,7 @@ class Parallelism(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 def parallelism(trace: Trace, *, tools: ToolNames = NO_NAMES) -> Parallelism:
-    """The parallelism of a trace (`spec/evaluation_safety.md`, E2).
+    """The parallelism of a trace (E2 of the survey, arXiv 2605.02801; the definitions are ours).
 
     Args:
       trace: any trace, also one that breaks the laws.

@@ -42,6 +42,10 @@ _LEGEND = {
 }  # fmt: skip
 
 
+MADE_UP = "A made-up session in the shape of a real Claude Code log."
+"""What the session of the demo is; wherever it is shown, this is said."""
+
+
 class Session(NamedTuple):
     """A trace and its report."""
 
@@ -82,10 +86,10 @@ def demo_page(
     curve: Iterable[Mapping[str, Any]] = (),
     episodes: Sequence[Episode] = (),
 ) -> str:
-    """The page of `demo`: the report of a session, then what an orchestrator learned, then an episode of it.
+    """The page of `demo`: the report of a made-up session, then what an orchestrator learned, then an episode of it.
 
     Args:
-      session: the imported session.
+      session: the imported session; the page says that it is made up.
       training: the JSON contract of `train`; absent: training was not finished, and the page says so.
       curve: rows of `curve.jsonl`.
       episodes: of the learned policy; each is drawn.
@@ -96,7 +100,8 @@ def demo_page(
     else:
         body += learning_sections(training, curve)
     body += (_episode(episode, i) for i, episode in enumerate(episodes))
-    return html_document(headline(session.report), _header(session.report), body)
+    header = [*_header(session.report), element("p", MADE_UP, class_="soft")]
+    return html_document(headline(session.report), header, body)
 
 
 def session_sections(session: Session, *, prefix: str = "") -> list[Markup]:
