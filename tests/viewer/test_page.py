@@ -4,8 +4,9 @@ from hypothesis import given, settings
 
 from orchestrace.report import report
 from orchestrace.testing.strategies import traces
-from orchestrace.trace import Agent, Builder, HumanIntervention, Spawn, Trace, Turn
+from orchestrace.trace import Agent, Builder, HumanIntervention, Source, Spawn, Trace, Turn
 from orchestrace.viewer import Session, report_page
+from orchestrace.viewer.team import team_lanes
 from viewer.markup_of import loads
 
 HOSTILE = "<script>alert(1)</script> & \"' \x1b[31m \u202e </svg><img src=x onerror=1>"
@@ -46,6 +47,30 @@ def test_a_large_team_is_capped_and_the_rest_is_counted():
     shown = page(team(1500))
     assert len(shown) < 6_000_000
     assert "1,501" in shown  # of how many
+
+
+def test_a_stranger_dated_a_day_later_does_not_stretch_the_picture():
+    def lanes(*times):
+        b = Builder(trace_id="t", task_id="k", source=Source("test", "1"))
+        b.agent(Agent("main"))
+        b.append(Turn, "main", t=0.0, duration_s=10.0)
+        b.agent(Agent("stranger", unlinked=True))
+        for t in times:
+            b.append(Turn, "stranger", t=t, duration_s=1.0)
+        trace = b.build()
+        return team_lanes(report(trace), trace, title="t").lanes
+
+    assert [lane.name for lane in lanes(86_400.0)] == ["main"]
+    assert [(lane.name, lane.end_s) for lane in lanes(5.0, 86_400.0)] == [("main", 10.0), ("stranger", 6.0)]
+
+
+def test_what_lies_outside_the_session_is_said():
+    b = Builder(trace_id="t", task_id="k", source=Source("test", "1"))
+    b.agent(Agent("main"))
+    b.append(Turn, "main", t=0.0, duration_s=10.0)
+    b.agent(Agent("stranger", unlinked=True))
+    b.append(Turn, "stranger", t=86_400.0, duration_s=1.0)
+    assert "what 1 agent did outside the session" in page(b.build())
 
 
 @settings(max_examples=25)

@@ -14,7 +14,7 @@ from orchestrace.report.document import (
     TeamAndRoles,
     TraceScale,
 )
-from orchestrace.report.figures import Figure, counted, key_figures, parallelism_figures, team_figures
+from orchestrace.report.figures import Figure, counted, doubts, key_figures, parallelism_figures, team_figures
 from orchestrace.report.headline import headline
 from orchestrace.report.summary import report
 from orchestrace.report.timeline import Block, Lane, timeline
@@ -36,6 +36,7 @@ __all__ = [
     "called",
     "clock",
     "counted",
+    "doubts",
     "duration",
     "headline",
     "key_figures",

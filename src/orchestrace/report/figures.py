@@ -6,6 +6,9 @@ from typing import NamedTuple
 from orchestrace.report.document import Report
 from orchestrace.report.words import duration, tokens
 
+UNKNOWN = "–"
+"""Stands for a value that is not known, or that there is none of; the reason stands beside it."""
+
 
 class Figure(NamedTuple):
     """A number and what it means."""
@@ -36,6 +39,7 @@ def parallelism_figures(report: Report) -> Iterator[Figure]:
         ("work_s", _time(told.work_s), "Work", _WORK),
         ("span_s", _time(told.span_s), "Span", "busy part of the critical path: no team of these agents is faster"),
         ("elapsed_s", _time(told.elapsed_s), "Elapsed", "from the first busy moment to the last"),
+        ("answer_s", _time(told.answer_s), "Until the answer", "from the first busy moment to the last answer"),
         ("human_s", _time(told.human_s), "Waiting for a person", "nobody busy, and a person spoke next"),
         ("wall_s", _time(told.wall_s), "Wall", _WALL),
         ("speedup", _times(told.speedup), "Speed-up", _SPEEDUP),
@@ -68,13 +72,28 @@ def team_figures(report: Report) -> Iterator[Figure]:
     t = report.tokens
     kinds = (("input", t.input), ("output", t.output), ("cache read", t.cache_read), ("cache write", t.cache_write))
     for kind, n in kinds:
-        yield Figure(f"Tokens, {kind}", "unknown" if n is None else f"{n:,}")
+        key = f"tokens.{kind.replace(' ', '_')}"
+        yield _known(report, key, "" if n is None else f"{n:,}", name=f"Tokens, {kind}", meaning="")
+
+
+def doubts(report: Report) -> list[Figure]:
+    """What may make a time longer or shorter than the work was; empty where nothing is known to."""
+    told = report.parallelism
+    found = []
+    if told.long_calls and report.clock != "simulated":
+        why = f"{duration(told.long_calls_s)} in all; waiting for a permission inside a call counts as work"
+        found.append(Figure("tool calls over a minute", f"{told.long_calls:,}", why))
+    if told.outside_agents:
+        why = "the log does not say who spawned them, and they acted while no root did: left out of every time"
+        found.append(Figure("agents outside the session", f"{told.outside_agents:,}", why))
+    return found
 
 
 def counted(report: Report) -> list[Figure]:
     """What was skipped, repaired or guessed, and how the edges are known."""
     e = report.evidence
     return [
+        *doubts(report),
         *(Figure(kind.replace("_", " "), f"{n:,}", "") for kind, n in report.diagnostics.items()),
         Figure("edges by id", f"{e.explicit:,}", "the producer wrote the link"),
         Figure("edges by match", f"{e.matched:,}", "a unique text, prompt or name"),
@@ -92,10 +111,10 @@ def _tokens(n: float | None) -> str:
 
 
 def _known(report: Report, path: str, value: str, *, name: str, meaning: str) -> Figure:
-    """A figure, or the reason why it is not known; `path` is its place in the report."""
+    """A figure, or a dash and the reason why it is not known; `path` is its place in the report."""
     if value:
         return Figure(name, value, meaning)
-    return Figure(name, "unknown", report.unknown.get(path, meaning))
+    return Figure(name, UNKNOWN, report.unknown.get(path, meaning))
 
 
 def _time(seconds: float | None) -> str:

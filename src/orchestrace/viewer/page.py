@@ -182,7 +182,10 @@ def _lanes(report: Report, trace: Trace) -> list[Markup]:
     kinds: set[str] = {b.kind for b in lanes.blocks} | {a.kind for a in lanes.arrows}
     kinds |= {"critical waiting" if s.waiting else "critical" for s in lanes.critical}
     shown = [(kind, name) for kind, name in _LEGEND.items() if kind in kinds]
-    return [picture(drawn.svg, "swim lanes"), legend(*shown), left_out(drawn.left_out)]
+    strangers = report.parallelism.outside_agents
+    outside = (f"what {strangers:,} {'agent' if strangers == 1 else 'agents'} did outside the session",)
+    missing = drawn.left_out + (outside if strangers else ())
+    return [picture(drawn.svg, "swim lanes"), legend(*shown), left_out(missing)]
 
 
 def _details(summary: str, *parts: str) -> Markup:

@@ -20,6 +20,7 @@ from orchestrace.report import (
     by_descent,
     called,
     clock,
+    doubts,
     duration,
     headline,
     parallelism_figures,
@@ -234,6 +235,7 @@ def _care(report: Report, trace: Trace) -> list[RenderableType]:
     if ignored:
         named = {kind.removeprefix("ignored_"): n for kind, n in ignored.items()}
         lines.append(said(f"housekeeping records, no events: {sum(named.values()):,} ({_counts(named)})", "dim"))
+    lines += [said(f"{doubt.value} {doubt.name}: {doubt.meaning}") for doubt in doubts(report)]
     e = report.evidence
     total = e.explicit + e.matched + e.positional
     if total:
