@@ -46,8 +46,7 @@ def gae(
       values: [B, T] V(s_t).
       discount: γ in [0, 1].
       lam: λ in [0, 1].
-      mask: [B, T] True where there is a step; steps that are masked out (padding, a tool's tokens) are passed over, as
-        if they were not there. None: all.
+      mask: [B, T] True where there is a step; others (padding, a tool's tokens) are passed over. None: all.
       bootstrap: [B] V of the state beyond the last step, where an episode was cut off; None: 0, they ended.
 
     Raises:
@@ -125,14 +124,14 @@ class SequentialGAE:
 
         Args:
           rewards: [D].
-          values: [D] V at each row.
+          values: [D] V.
           position: [D] place in the sequence; strictly increasing within one.
           terminal: [D] True at the row that ended its sequence; None: the last of each. Only the last may be.
           bootstrap: [D] V beyond each row, read only at the last row of a sequence that is not terminal; None: 0.
           **keys: [D] the columns that `order` names.
 
         Raises:
-          ValueError: columns that do not fit, a position that stands twice, a terminal row that is not the last.
+          ValueError: columns that do not fit, a position that stands twice, a terminal row before the last.
         """
         r = floats("rewards", rewards)
         v = floats("values", values, like=("rewards", len(r)))
@@ -142,14 +141,15 @@ class SequentialGAE:
         groups = grouped(*(ints(name, keys[name], like=("rewards", len(r))) for name in self.order))
         place = ints("position", position, like=("rewards", len(r)))
         line = np.lexsort((place, groups))
-        last = _checked_line(groups[line], place[line], _terminal(terminal, r)[line] if terminal is not None else None)
+        ends = None if terminal is None else bools("terminal", terminal, like=("rewards", len(r)))
+        last = _last_in_line(groups[line], place[line], None if ends is None else ends[line])
         beyond = np.zeros(len(r)) if bootstrap is None else floats("bootstrap", bootstrap, like=("rewards", len(r)))
+        beyond = np.zeros(len(r)) if ends is None else np.where(ends, 0.0, beyond)
         advantages = np.zeros(len(r))
-        ends = _terminal(terminal, r) if terminal is not None else np.ones(len(r), np.bool_)
         ahead, following = 0.0, 0.0
         for row, is_last in zip(line[::-1].tolist(), last[::-1].tolist(), strict=True):
             if is_last:
-                ahead, following = 0.0, 0.0 if ends[row] else float(beyond[row])
+                ahead, following = 0.0, beyond[row]
             ahead = r[row] + self.discount * following - v[row] + self.discount * self.lam * ahead
             advantages[row], following = ahead, v[row]
         return Advantages(values=advantages, groups=groups), advantages + v
@@ -189,11 +189,7 @@ def whitened(values: ArrayLike, *, mask: ArrayLike | None = None) -> Floats:
     return np.where(taken, (x - own.mean()) / (own.std(ddof=1) + 1e-8), 0.0)
 
 
-def _terminal(given: ArrayLike | None, r: Floats) -> Bools:
-    return bools("terminal", np.asarray(given), like=("rewards", len(r)))
-
-
-def _checked_line(groups: Ints, place: Ints, terminal: Bools | None) -> Bools:
+def _last_in_line(groups: Ints, place: Ints, terminal: Bools | None) -> Bools:
     """[D] True at the last row of each sequence; rows come sorted."""
     last = np.ones(len(groups), np.bool_)
     last[:-1] = groups[1:] != groups[:-1]

@@ -1,0 +1,197 @@
+"""The surrogate that a method climbs: which ratio, how it is clipped, how tokens are averaged.
+
+    J = Σ_k w_k min(ρ_k A_k, clip(ρ_k, 1 − ε_low, 1 + ε_high) A_k),     Σ over the tokens that train
+
+w are the aggregation's weights. Here as a reference in numpy, with the gradient's weight on each token: a learner
+multiplies by the same numbers. Sources: Schulman et al. 2017 (PPO); DAPO (clip higher); Ye et al. 2020 (dual clip).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from orchestrace.credit._arrays import Bools, Floats, Ints, bools, floats, ints
+from orchestrace.credit.baselines import grouped
+from orchestrace.credit.ratios import Ratio
+
+Aggregation = Literal["token_mean", "seq_mean_token_mean", "seq_mean_token_sum_norm", "per_rollout_mean", "turn_mean"]
+
+
+class Surrogate(NamedTuple):
+    """The objective's value, and what a token's log-probability is pushed by."""
+
+    value: float
+    """J, to be climbed."""
+    gradient: Floats
+    """[K] dJ / d log π of each token, the ratio's own derivative included; 0 where clipped or masked."""
+    clipped: float
+    """Share of the tokens that train whose ratio is cut off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objective:
+    """How advantages become a loss."""
+
+    ratio: Ratio = field(default_factory=Ratio)
+    clip_low: float = 0.2
+    clip_high: float = 0.2
+    dual_clip: float | None = None
+    """c > 1: where A < 0 the term is at least c · A; None: no such bound."""
+    aggregation: Aggregation = "token_mean"
+    clips: bool = True
+    """False: −A · log π as it is, on policy (RLOO, MAGRPO)."""
+
+    def __post_init__(self) -> None:
+        """Refuse what clips nothing."""
+        if self.aggregation not in get_args(Aggregation):
+            raise ValueError(f"aggregation={self.aggregation!r} is none of {', '.join(get_args(Aggregation))}")
+        if not 0 <= self.clip_low <= 1 or self.clip_high < 0:
+            raise ValueError(
+                f"clip [{self.clip_low}, {self.clip_high}]: the first lies in [0, 1], the second is not negative"
+            )
+        if self.dual_clip is not None and self.dual_clip <= 1:
+            raise ValueError(f"dual_clip is {self.dual_clip}; it must exceed 1")
+
+    def surrogate(
+        self,
+        advantages: ArrayLike,
+        ratios: ArrayLike,
+        *,
+        mask: ArrayLike,
+        weights: ArrayLike,
+    ) -> Surrogate:
+        """The objective on K tokens.
+
+        Args:
+          advantages: [K] constants.
+          ratios: [K] from `ratio.ratios`.
+          mask: [K] True where a token trains.
+          weights: [K] from `token_weights`.
+        """
+        a = floats("advantages", advantages)
+        rho = floats("ratios", ratios, like=("advantages", len(a)))
+        taken = bools("mask", mask, like=("advantages", len(a)))
+        w = np.where(taken, floats("weights", weights, like=("advantages", len(a))), 0.0)
+        if not self.clips:
+            return Surrogate(float(w @ (rho * a)), w * rho * a, 0.0)
+        held = np.clip(rho, 1 - self.clip_low, 1 + self.clip_high) * a
+        term = np.minimum(rho * a, held)
+        cut = held < rho * a
+        if self.dual_clip is not None:
+            floor = self.dual_clip * a
+            low = (a < 0) & (term < floor)
+            term, cut = np.where(low, floor, term), cut | low
+        share = float((cut & taken).sum() / max(int(taken.sum()), 1))
+        return Surrogate(float(w @ term), np.where(cut, 0.0, w * rho * a), share)
+
+
+def token_weights(
+    aggregation: Aggregation,
+    mask: ArrayLike,
+    *,
+    sequence: ArrayLike,
+    turn: ArrayLike | None = None,
+    rollout: ArrayLike | None = None,
+    longest: int | None = None,
+) -> Floats:
+    """[K] what each token counts, 0 where masked.
+
+        token_mean                  1 / all tokens
+        seq_mean_token_mean         1 / (sequences · tokens of the sequence)
+        seq_mean_token_sum_norm     1 / (sequences · L_max)                        Dr. GRPO
+        per_rollout_mean            1 / (rollouts · tokens of the rollout)         Agent Lightning
+        turn_mean                   1 / (sequences · turns of it · tokens of the turn)   ReMA
+
+    Args:
+      aggregation: one of the names above.
+      mask: [K] True where a token trains.
+      sequence: [K] which row each token is in.
+      turn: [K] which turn; turn_mean needs it.
+      rollout: [K] which rollout; per_rollout_mean needs it.
+      longest: L_max; seq_mean_token_sum_norm needs it.
+
+    Raises:
+      ValueError: what the aggregation needs is missing.
+    """
+    taken = bools("mask", mask)
+    rows = ints("sequence", sequence, like=("mask", len(taken)))
+    if aggregation == "token_mean":
+        return _even(taken, np.zeros(len(taken), np.int64))
+    if aggregation == "seq_mean_token_mean":
+        return _even(taken, grouped(rows))
+    if aggregation == "per_rollout_mean":
+        return _even(taken, grouped(_needed("rollout", rollout, aggregation, len(taken))))
+    if aggregation == "turn_mean":
+        return _turn_mean(taken, grouped(rows), grouped(rows, _needed("turn", turn, aggregation, len(taken))))
+    if aggregation != "seq_mean_token_sum_norm":
+        raise ValueError(f"aggregation={aggregation!r} is none of {', '.join(get_args(Aggregation))}")
+    return _constant(taken, rows, longest)
+
+
+def _constant(taken: Bools, sequence: Ints, longest: int | None) -> Floats:
+    if longest is None or longest < 1:
+        raise ValueError(f"seq_mean_token_sum_norm needs longest, a number of tokens; it is {longest}")
+    return np.where(taken, 1.0 / (max(len(np.unique(sequence[taken])), 1) * longest), 0.0)
+
+
+def _even(taken: Bools, groups: Ints) -> Floats:
+    """Every group with a token weighs the same, and its tokens share that."""
+    size = np.bincount(groups, taken, minlength=1)
+    share = 1.0 / np.maximum(size, 1.0) / max(int((size > 0).sum()), 1)
+    return np.where(taken, share[groups] if len(groups) else 0.0, 0.0)
+
+
+def _turn_mean(taken: Bools, sequence: Ints, turn: Ints) -> Floats:
+    tokens = np.maximum(np.bincount(turn, taken, minlength=1), 1.0)
+    _, one_each = np.unique(turn[taken], return_index=True)
+    turns = np.bincount(sequence[taken][one_each], minlength=sequence.max(initial=0) + 1)
+    weights = np.zeros(len(taken))
+    weights[taken] = 1.0 / (np.count_nonzero(turns) * turns[sequence[taken]] * tokens[turn[taken]])
+    return weights
+
+
+def _needed(name: str, given: ArrayLike | None, aggregation: str, length: int) -> Ints:
+    if given is None:
+        raise ValueError(f"{aggregation} needs {name}")
+    return ints(name, given, like=("mask", length))
+
+
+def divergence(logprobs: ArrayLike, ref_logprobs: ArrayLike, *, estimator: Literal["k1", "k2", "k3"]) -> Floats:
+    """[K] estimates of KL(π ‖ π_ref) from samples of π, u = log π_ref − log π.
+
+        k1 = −u (unbiased, may be negative),   k2 = u² / 2,   k3 = eᵘ − u − 1 (unbiased, never negative)
+
+    Source: Schulman 2020, as used by GRPO (k3).
+
+    Raises:
+      ValueError: another estimator.
+    """
+    new = floats("logprobs", logprobs)
+    u = floats("ref_logprobs", ref_logprobs, like=("logprobs", len(new))) - new
+    if estimator == "k1":
+        return -u
+    if estimator == "k2":
+        return np.square(u) / 2
+    if estimator == "k3":
+        return np.expm1(u) - u
+    raise ValueError(f"estimator={estimator!r} is none of k1, k2, k3")
+
+
+_SEQUENCE = Ratio(level="sequence")
+OBJECTIVES: Mapping[str, Objective] = {
+    "ppo": Objective(dual_clip=3.0),
+    "grpo": Objective(aggregation="seq_mean_token_mean"),
+    "dr_grpo": Objective(aggregation="seq_mean_token_sum_norm"),
+    "dapo": Objective(clip_high=0.28),
+    "gspo": Objective(ratio=_SEQUENCE, aggregation="seq_mean_token_mean", clip_low=3e-4, clip_high=4e-4),
+    "lite_ppo": Objective(),
+    "rloo": Objective(clips=False, aggregation="seq_mean_token_mean"),
+    "magrpo": Objective(clips=False, aggregation="seq_mean_token_mean"),
+    "rema": Objective(ratio=Ratio(level="turn", limit=3.0), aggregation="turn_mean"),
+    "srpo": Objective(ratio=Ratio(level="set"), aggregation="seq_mean_token_mean"),
+    "agent_lightning": Objective(aggregation="per_rollout_mean"),
+}
+"""The objective of each published method by name; the advantages come from `methods`."""
