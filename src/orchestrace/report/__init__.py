@@ -18,7 +18,7 @@ from orchestrace.report.figures import Figure, counted, doubts, key_figures, par
 from orchestrace.report.headline import headline
 from orchestrace.report.summary import report
 from orchestrace.report.timeline import Block, Lane, timeline
-from orchestrace.report.words import by_descent, called, clock, duration, noted, tokens
+from orchestrace.report.words import by_descent, called, clock, duration, noted, silent, tokens, told_tokens
 
 __all__ = [
     "AgentRow",
@@ -43,7 +43,9 @@ __all__ = [
     "noted",
     "parallelism_figures",
     "report",
+    "silent",
     "team_figures",
     "timeline",
     "tokens",
+    "told_tokens",
 ]

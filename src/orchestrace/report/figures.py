@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from orchestrace.report.document import Report
-from orchestrace.report.words import duration, tokens
+from orchestrace.report.words import DOUBTFUL_OUTPUT, duration, silent, tokens
 
 UNKNOWN = "–"
 """Stands for a value that is not known, or that there is none of; the reason stands beside it."""
@@ -27,7 +27,7 @@ def key_figures(report: Report) -> list[Figure]:
         Figure("Work", _time(told.work_s), _WORK),
         Figure("Speed-up", _times(told.speedup), _SPEEDUP),
         Figure("Most at once", _count(told.peak_concurrency), "agents busy at one time"),
-        Figure("Tokens", _tokens(report.tokens.total), "of all agents, cache included"),
+        Figure("Tokens", _tokens(report.tokens.total), "of all agents that left a turn, cache included"),
     ]
     return [figure for figure in found if figure.value]
 
@@ -73,13 +73,23 @@ def team_figures(report: Report) -> Iterator[Figure]:
     kinds = (("input", t.input), ("output", t.output), ("cache read", t.cache_read), ("cache write", t.cache_write))
     for kind, n in kinds:
         key = f"tokens.{kind.replace(' ', '_')}"
-        yield _known(report, key, "" if n is None else f"{n:,}", name=f"Tokens, {kind}", meaning="")
+        doubtful = kind == "output" and report.diagnostics.get(DOUBTFUL_OUTPUT, 0)
+        meaning = f"at least: {doubtful:,} turns carry a placeholder" if doubtful else ""
+        yield _known(report, key, "" if n is None else f"{n:,}", name=f"Tokens, {kind}", meaning=meaning)
 
 
 def doubts(report: Report) -> list[Figure]:
-    """What may make a time longer or shorter than the work was; empty where nothing is known to."""
+    """What makes a total or a time say less than it seems to; empty where nothing is known to."""
     told = report.parallelism
     found = []
+    lost = silent(report)
+    if lost:
+        why = "their logs are missing, or they never acted: their tokens and times are in no total"
+        found.append(Figure("spawned agents without a turn", f"{lost:,}", why))
+    doubtful = report.diagnostics.get(DOUBTFUL_OUTPUT, 0)
+    if doubtful:
+        why = "the log holds a placeholder far below what was written: output tokens and overhead are lower bounds"
+        found.append(Figure("turns with doubtful output tokens", f"{doubtful:,}", why))
     if told.long_calls and report.clock != "simulated":
         why = f"{duration(told.long_calls_s)} in all; waiting for a permission inside a call counts as work"
         found.append(Figure("tool calls over a minute", f"{told.long_calls:,}", why))

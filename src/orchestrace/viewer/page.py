@@ -14,6 +14,7 @@ from orchestrace.report import (
     noted,
     parallelism_figures,
     team_figures,
+    told_tokens,
 )
 from orchestrace.trace import Trace
 from orchestrace.viewer.lanes import lanes_svg
@@ -129,6 +130,8 @@ def _header(report: Report, level: str = "h1") -> list[Markup]:
         f"{len(report.agents):,} {'agent' if len(report.agents) == 1 else 'agents'}",
         f"{n:,} events" + ("" if elapsed is None else f" in {duration(elapsed)}"),
     ]
+    if told_tokens(report):
+        said.append(told_tokens(report))
     if report.started_at:
         said.append(f"from {report.started_at}")
     return [

@@ -27,6 +27,7 @@ from orchestrace.report import (
     team_figures,
     timeline,
     tokens,
+    told_tokens,
 )
 from orchestrace.trace import Trace, observations
 
@@ -97,8 +98,7 @@ def _subtitle(report: Report) -> Text:
     events = sum(report.counts.values())
     parts = [report.trace_id, report.system or "", report.topology or ""]
     parts += [(report.started_at or "")[:19].replace("T", " "), f"{events:,} {'event' if events == 1 else 'events'}"]
-    if report.tokens.total is not None:
-        parts.append(f"{report.tokens.total:,} tokens, {report.tokens.output or 0:,} of them output")
+    parts.append(told_tokens(report))
     if report.usd is not None:
         parts.append(f"${report.usd:,.2f}")
     return said(" · ".join(part for part in parts if part), "dim")
