@@ -110,7 +110,7 @@ def test_returns_that_were_never_taken_up():
         msgspec.structs.replace(e, inputs=e.inputs[:1]) if e.id == aggregate.id else e for e in trace.events
     )
     assert found([msgspec.structs.replace(trace, events=one_only)])["unread_returns"] == [
-        "1 of 2 returns were never taken up; the agents that nobody listened to used 100 tokens."
+        "1 of 2 returns was never taken up; the agents that nobody listened to used 100 tokens."
     ]
     report = found([without_aggregates(trace)])
     assert report["unread_returns"] == [
@@ -401,4 +401,4 @@ def test_noise_is_no_trend():
 
 def test_the_small_team_has_one_flaw():
     assert isinstance(tool.tool_status(EMPTY, Evidence()), Unavailable)
-    assert found([small_team()]) == {"undelivered_messages": ["1 of 1 message never arrived."]}
+    assert found([small_team()]) == {"undelivered_messages": ["1 of 1 messages never arrived."]}

@@ -59,8 +59,9 @@ def unread_returns(trace: Trace, _evidence: Evidence) -> tuple[Finding, ...]:
         return lacking("unread_returns", "R7", traces=[trace], says="The log does not record what was taken up.")
     tokens = found.unconsumed_tokens
     lost = f"; the agents that nobody listened to used {tokens:,} tokens" if tokens else ""
-    says = f"{found.unconsumed_returns} of {counted(found.returns, 'return')} were never taken up{lost}."
-    unread = found.unconsumed_returns / found.returns
+    n, verb = found.unconsumed_returns, "was" if found.unconsumed_returns == 1 else "were"
+    says = f"{n} of {found.returns} returns {verb} never taken up{lost}."
+    unread = n / found.returns
     return (Finding("unread_returns", "R7", says, (trace.trace_id,), value=unread, limit=0.0),)
 
 
@@ -70,7 +71,7 @@ def undelivered_messages(trace: Trace, _evidence: Evidence) -> tuple[Finding, ..
     if not lost:
         return ()
     sent = sum(isinstance(event, Message) for event in trace.events)
-    says = f"{len(lost)} of {counted(sent, 'message')} never arrived."
+    says = f"{len(lost)} of {sent} messages never arrived."
     finding = Finding("undelivered_messages", "R6", says, (trace.trace_id,), units=tuple(lost), limit=0.0)
     return (finding,)
 
