@@ -1,3 +1,8 @@
-"""Training rows: a trace and its credit as what a trainer reads."""
+"""Training rows: a trace and its credit as what a trainer reads.
 
-__all__ = []
+Reading order: `tokens` (token arrays as bytes).
+"""
+
+from orchestrace.rows.tokens import MEDIA, Sampled, packed, unpacked
+
+__all__ = ["MEDIA", "Sampled", "packed", "unpacked"]
