@@ -203,3 +203,10 @@ def test_a_turn_without_prompt_ids_stands_alone():
 
 def test_a_trace_without_turns_has_none():
     assert lineages_of(Team()) == ()
+
+
+def test_a_prompt_with_nothing_in_common_is_another_context_even_after_an_empty_prompt():
+    assert shape(lineages_of(talking([10]))) == [("start", ["main.0"])]
+    team = talking([10])
+    team.turn("main", [11], prompt=[7])
+    assert shape(lineages_of(team)) == [("start", ["main.0"]), ("new_context", ["main.1"])]

@@ -44,7 +44,8 @@ def test_what_is_counted_has_equal_votes(weighting, voters):
 def test_every_token_has_the_same_vote(voters):
     for policy in "pq":
         own = [voter for voter in voters if voter.policy == policy]
-        assert token_weights(own, "per_token") == [1 / sum(voter.trained for voter in own)] * len(own)
+        tokens = sum(voter.trained for voter in own)
+        assert token_weights(own, "per_token") == [1 / tokens for _ in own]
 
 
 @given(VOTERS, st.integers(0, 7))
@@ -59,10 +60,10 @@ def test_a_rollout_that_is_cut_in_more_rows_has_the_same_weights(voters, place):
 
 def test_a_worked_example():
     """Two rollouts with 1 and 3 rows (the case of Agent Lightning): by rows the second has three quarters."""
-    voters = [Voter("p", "a", 6), Voter("p", "b", 2), Voter("p", "b", 1), Voter("p", "b", 3)]
-    assert token_weights(voters, "per_rollout") == [1 / 12] * 4
-    assert token_weights(voters, "per_row") == [1 / 24, 1 / 8, 1 / 4, 1 / 12]
-    assert token_weights(voters, "per_token") == [1 / 12] * 4
+    voters = [Voter("p", "a", 4), Voter("p", "b", 2), Voter("p", "b", 1), Voter("p", "b", 3)]
+    assert token_weights(voters, "per_rollout") == [1 / 8, 1 / 12, 1 / 12, 1 / 12]
+    assert token_weights(voters, "per_row") == [1 / 16, 1 / 8, 1 / 4, 1 / 12]
+    assert token_weights(voters, "per_token") == [1 / 10] * 4
 
 
 def test_odd_input():

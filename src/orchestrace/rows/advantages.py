@@ -44,6 +44,11 @@ class TokenCredit(NamedTuple):
     known: Bools
     """[K]"""
 
+    @property
+    def missing(self) -> bool:
+        """Whether there are tokens, and none of them was given anything."""
+        return bool(self.known.size) and not self.known.any()
+
 
 class PlacedCredit(NamedTuple):
     """A rollout's credit, where its tokens are."""

@@ -21,7 +21,8 @@ Relation = Literal["extends", "resampled", "new_context", "mismatch"]
 
     extends      it begins with the whole run
     resampled    it ends inside the run: another answer to an earlier prompt
-    new_context  they first differ in a token that the agent did not sample: others' words changed
+    new_context  they first differ in a token that the agent did not sample, so that others' words changed; or they have
+                 no token in common
     mismatch     they first differ in a token that the agent sampled: the prompt has it say what it did not say
 """
 
@@ -91,7 +92,7 @@ def relation(steps: Sequence[Step], prompt: Ids, *, shared: int) -> Relation:
         return "extends"
     if shared == len(prompt):
         return "resampled"
-    return "new_context" if _sampler(steps, shared) is None else "mismatch"
+    return "mismatch" if shared and _sampler(steps, shared) is not None else "new_context"
 
 
 def mismatch_message(steps: Sequence[Step], later: Step, *, shared: int) -> str:

@@ -82,7 +82,7 @@ def drafted(
     rows = []
     for lineage in lineages(trace, steps, on_mismatch=on_mismatch):
         row = _row(rollout, lineage, placed, roles.get(lineage.agent, ""))
-        uncredited = [not placed.turns[name].known.any() for name in row.event_ids]
+        uncredited = [placed.turns[name].missing for name in row.event_ids]
         if not row.trained:
             left_out.update("no credit" if missing else "nothing to train" for missing in uncredited)
             continue
