@@ -210,3 +210,13 @@ def test_a_prompt_with_nothing_in_common_is_another_context_even_after_an_empty_
     team = talking([10])
     team.turn("main", [11], prompt=[7])
     assert shape(lineages_of(team)) == [("start", ["main.0"]), ("new_context", ["main.1"])]
+
+
+@given(teams())
+def test_it_is_an_error_exactly_where_a_split_would_be_a_mismatch(trace):
+    began = [lineage.began for lineage in lineages_of(trace, on_mismatch="split")]
+    try:
+        assert shape(lineages_of(trace)) == shape(lineages_of(trace, on_mismatch="split"))
+        assert "mismatch" not in began
+    except InputError:
+        assert "mismatch" in began

@@ -70,22 +70,22 @@ def row_batch(
     _check_settings(weighting, on_mismatch, failed, allow, policies)
     given = tuple(rollouts)
     check_distinct(given)
-    excluded: dict[str, str] = {}
-    drafts = []
-    kept = []
-    for rollout in given:
-        why = failure(rollout) if failed == "exclude" else None
-        if why is not None or rollout.credit is None:
-            excluded[rollout.trace.trace_id] = why or "no credit"
-            continue
-        kept.append(rollout)
-        drafts.append(drafted(rollout, rollout.credit, on_mismatch=on_mismatch, policies=policies))
+    excluded = dict(_excluded(given, failed))
+    kept = [rollout for rollout in given if rollout.trace.trace_id not in excluded]
+    drafts = [drafted(rollout, on_mismatch=on_mismatch, policies=policies) for rollout in kept]
     rows = tuple(row for draft in drafts for row in draft.rows)
     _check_mixing(kept, rows, allow)
-    voters = [Voter(row.policy, row.rollout, row.trained) for row in rows]
-    weights = token_weights(voters, weighting)
+    weights = token_weights([Voter(row.policy, row.rollout, row.trained) for row in rows], weighting)
     rows = tuple(replace(row, weight=weight) for row, weight in zip(rows, weights, strict=True))
     return _batch(rows, drafts, excluded, len(given))
+
+
+def _excluded(rollouts: Iterable[Rollout], failed: Failed) -> Iterator[tuple[str, str]]:
+    """(trace id, why its rollout does not train)"""
+    for rollout in rollouts:
+        why = failure(rollout) if failed == "exclude" else None
+        if why is not None or rollout.credit is None:
+            yield rollout.trace.trace_id, why or "no credit"
 
 
 def _check_settings(

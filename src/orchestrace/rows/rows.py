@@ -68,16 +68,15 @@ class Drafted(NamedTuple):
     """Events whose credit reached no token."""
 
 
-def drafted(
-    rollout: Rollout, credit: RolloutCredit, *, on_mismatch: OnMismatch, policies: Collection[str] | None
-) -> Drafted:
+def drafted(rollout: Rollout, *, on_mismatch: OnMismatch, policies: Collection[str] | None) -> Drafted:
     """The rows of one rollout: one a lineage, but for lineages in which nothing trains."""
     trace = rollout.trace
     left_out: Counter[str] = Counter()
     lacking: Counter[str] = Counter()
     beginnings: Counter[str] = Counter()
     steps = _steps(rollout, policies, left_out)
-    placed = placed_credit(trace, credit, lengths={name: len(step.tokens.ids) for name, step in steps.items()})
+    lengths = {name: len(step.tokens.ids) for name, step in steps.items()}
+    placed = placed_credit(trace, rollout.credit or RolloutCredit(), lengths=lengths)
     roles = {agent.id: agent.role for agent in trace.agents}
     rows = []
     for lineage in lineages(trace, steps, on_mismatch=on_mismatch):

@@ -101,15 +101,10 @@ def unpacked(kind: Kind, data: bytes, *, place: str | None = None) -> NDArray[An
 
 
 def sampled(turn: Turn, blobs: Mapping[str, bytes], *, place: str) -> Sampled | str:
-    """The tokens of a turn, or why there are none.
+    """The tokens of a turn, or why there are none; `place` says in messages where it stands.
 
     A prompt or logprobs that are not there are None and listed in `lacking`. A turn whose ids, or whose loss mask, are
     named and not there has no tokens: without its mask too much would train.
-
-    Args:
-      turn: a model call.
-      blobs: hash -> bytes.
-      place: where the turn stands, for messages.
 
     Raises:
       InputError: a blob holds something else than its field says, or ids, logprobs and mask differ in length.
@@ -124,27 +119,19 @@ def sampled(turn: Turn, blobs: Mapping[str, bytes], *, place: str) -> Sampled | 
     if made.loss_mask is not None and made.loss_mask not in blobs:
         return "loss mask not among the blobs"
     ids = unpacked("ids", blobs[made.token_ids], place=f"{place}, token_ids")
-    lacking = []
-    prompt = _prompt(made.prompt_hash, blobs, place)
-    if isinstance(prompt, str):
-        lacking.append(prompt)
-    logprobs = None
-    if made.logprobs is None or made.logprobs not in blobs:
-        lacking.append(f"logprobs not {'recorded' if made.logprobs is None else 'among the blobs'}")
-    else:
-        logprobs = unpacked("logprobs", blobs[made.logprobs], place=f"{place}, logprobs")
     mask = np.ones(len(ids), np.bool_)
     if made.loss_mask is not None:
         mask = unpacked("mask", blobs[made.loss_mask], place=f"{place}, loss_mask")
+    prompt, logprobs = _prompt(made.prompt_hash, blobs, place), _logprobs(made.logprobs, blobs, place)
     for name, array in (("logprobs", logprobs), ("loss_mask", mask)):
-        if array is not None and len(array) != len(ids):
+        if not isinstance(array, str) and len(array) != len(ids):
             raise InputError(f"{name} has {len(array)} numbers, but token_ids has {len(ids)}", place=place)
     return Sampled(
         prompt=None if isinstance(prompt, str) else prompt,
         ids=ids,
-        logprobs=logprobs,
+        logprobs=None if isinstance(logprobs, str) else logprobs,
         mask=mask,
-        lacking=tuple(lacking),
+        lacking=tuple(why for why in (prompt, logprobs) if isinstance(why, str)),
     )
 
 
@@ -157,6 +144,14 @@ def _prompt(name: str | None, blobs: Mapping[str, bytes], place: str) -> Ids | s
     if not data.startswith(_MARK):
         return "prompt recorded as text, not as token ids"
     return unpacked("ids", data, place=f"{place}, prompt_hash")
+
+
+def _logprobs(name: str | None, blobs: Mapping[str, bytes], place: str) -> Floats | str:
+    if name is None:
+        return "logprobs not recorded"
+    if name not in blobs:
+        return "logprobs not among the blobs"
+    return unpacked("logprobs", blobs[name], place=f"{place}, logprobs")
 
 
 def _head(kind: Kind) -> bytes:
