@@ -165,6 +165,15 @@ def test_a_log_that_goes_on_after_its_stop_has_no_outcome():
     assert failure(Rollout(trace=team.trace(stop=None))) == "no stop"
 
 
+def test_of_several_stops_the_last_is_the_outcome():
+    team = Team(source=Source("test", "1"))
+    for reason in ("error", "answer", "interrupted"):
+        team.turn("main", [10])
+        team.builder.append(Stop, "main", reason=reason)
+    assert failure(Rollout(trace=team.trace(stop=None))) == "interrupted"
+    assert failure(Rollout(trace=views.prefix(team.trace(stop=None), "main.3"), rewarded=True)) is None
+
+
 def test_a_rollout_without_credit_is_excluded_and_kept_by_nothing():
     rollout = Rollout(trace=one_turn().trace)
     for failed in ("exclude", "keep"):
@@ -177,7 +186,8 @@ def test_all_zero_advantages_warn_loudly():
     batch = row_batch([one_turn("a", advantage=0.0), one_turn("b", advantage=0.0)])
     assert batch.all_zero
     assert batch.zero_groups == ("a", "b")
-    assert batch.warnings[0].startswith("ALL ADVANTAGES ARE ZERO: these 2 rows train nothing.")
+    (warning,) = batch.warnings
+    assert warning.startswith("ALL ADVANTAGES ARE ZERO: these 2 rows train nothing.")
 
 
 def test_groups_of_zeros_among_others_are_counted():

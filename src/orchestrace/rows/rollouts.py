@@ -42,6 +42,8 @@ def failure(rollout: Rollout) -> str | None:
     It failed if its last stop was an error or came from outside the team, if it has none or went on after it, or if it
     has no reward. A broken tool server is no answer that earns 0. A rollout that ran into its budget or a limit did not
     fail: that was the team's doing.
+
+    Leave rollouts that failed out of a group's baseline as well: counted there as 0, they move every advantage.
     """
     trace = rollout.trace
     stops = [event for event in trace.events if isinstance(event, Stop)]
