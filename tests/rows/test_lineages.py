@@ -119,6 +119,15 @@ def test_of_two_answers_to_one_prompt_the_one_in_the_context_goes_on():
     assert shape(lineages_of(team)) == [("start", ["main.0", "main.2"]), ("resampled", ["main.1", "main.3"])]
 
 
+def test_of_equal_runs_the_latest_goes_on_and_a_whole_run_comes_before_a_longer_part_of_one():
+    team = Team()
+    for _ in range(2):
+        team.turn("main", [10], prompt=[1])
+    team.turn("main", [11], prompt=[1, 10, 3])
+    team.turn("main", [12], prompt=[1, 10, 3, 99])
+    assert shape(lineages_of(team)) == [("start", ["main.0", "main.3"]), ("resampled", ["main.1", "main.2"])]
+
+
 def test_a_folded_context_begins_anew_even_where_tokens_agree():
     team = talking((1,), [10])
     team.turn("main", [11], compaction=True)
