@@ -5,6 +5,7 @@ of units that nest); then the bridge: `nesting` (how the units of a trace nest),
 worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back).
 """
 
+from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
 from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
 from orchestrace.credit.baselines import GroupBaseline
 from orchestrace.credit.by_name import ADVANTAGE_METHODS, SHARE_METHODS, AdvantageMethod
@@ -47,6 +48,7 @@ __all__ = [
     "SHARE_METHODS",
     "AdvantageMethod",
     "Advantages",
+    "AnchorBalance",
     "Assigned",
     "Bound",
     "Coalition",
@@ -65,6 +67,8 @@ __all__ = [
     "Shares",
     "StopCredit",
     "Unit",
+    "anchor_balance",
+    "anchor_values",
     "assigned",
     "causally_closed",
     "chain_envelope",
@@ -87,6 +91,7 @@ __all__ = [
     "low_value",
     "masked_vote",
     "nesting",
+    "other_success",
     "policy_go_on_values",
     "rloo",
     "rows",
