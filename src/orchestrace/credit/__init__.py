@@ -15,6 +15,17 @@ from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
 from orchestrace.credit.levels import LevelShares, causally_closed, coalitions, sampled_winter, winter
 from orchestrace.credit.methods.outcome import grpo, rloo
 from orchestrace.credit.nesting import Nest, Unit, nesting
+from orchestrace.credit.redistribution import (
+    Correction,
+    PrefixLabels,
+    ProcessForm,
+    brier_score,
+    calibration_error,
+    difference_shares,
+    potential_rewards,
+    prefix_labels,
+    process_rewards,
+)
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
 from orchestrace.credit.stop_bounds import (
@@ -53,6 +64,7 @@ __all__ = [
     "Bound",
     "Coalition",
     "ContinuationFit",
+    "Correction",
     "Envelope",
     "Estimates",
     "Game",
@@ -60,6 +72,8 @@ __all__ = [
     "LambdaTargets",
     "LevelShares",
     "Nest",
+    "PrefixLabels",
+    "ProcessForm",
     "Rows",
     "Sampling",
     "SequentialGAE",
@@ -70,6 +84,8 @@ __all__ = [
     "anchor_balance",
     "anchor_values",
     "assigned",
+    "brier_score",
+    "calibration_error",
     "causally_closed",
     "chain_envelope",
     "chain_go_on_values",
@@ -79,6 +95,7 @@ __all__ = [
     "continuation_fit",
     "continuation_values",
     "credits_of",
+    "difference_shares",
     "discounted",
     "fitted_means",
     "gae",
@@ -93,6 +110,9 @@ __all__ = [
     "nesting",
     "other_success",
     "policy_go_on_values",
+    "potential_rewards",
+    "prefix_labels",
+    "process_rewards",
     "rloo",
     "rows",
     "rows_at",
