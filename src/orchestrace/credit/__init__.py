@@ -12,7 +12,17 @@ from orchestrace.credit.by_name import ADVANTAGE_METHODS, SHARE_METHODS, Advanta
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
-from orchestrace.credit.levels import LevelShares, causally_closed, coalitions, sampled_winter, winter
+from orchestrace.credit.levels import (
+    MOST_COALITIONS,
+    LevelShares,
+    Path,
+    Tree,
+    causally_closed,
+    coalitions,
+    sampled_winter,
+    units,
+    winter,
+)
 from orchestrace.credit.methods.outcome import grpo, rloo
 from orchestrace.credit.nesting import Nest, Unit, nesting
 from orchestrace.credit.redistribution import (
@@ -54,6 +64,7 @@ __all__ = [
     "ADVANTAGE_METHODS",
     "EXACT",
     "EXACT_COALITIONS",
+    "MOST_COALITIONS",
     "ORDERS",
     "ROW_UNITS",
     "SHARE_METHODS",
@@ -72,6 +83,7 @@ __all__ = [
     "LambdaTargets",
     "LevelShares",
     "Nest",
+    "Path",
     "PrefixLabels",
     "ProcessForm",
     "Rows",
@@ -80,6 +92,7 @@ __all__ = [
     "ShapedRewards",
     "Shares",
     "StopCredit",
+    "Tree",
     "Unit",
     "anchor_balance",
     "anchor_values",
@@ -122,6 +135,7 @@ __all__ = [
     "stop_credit",
     "stop_gradients",
     "table_game",
+    "units",
     "whitened",
     "winter",
 ]
