@@ -5,6 +5,7 @@ of units that nest); then the bridge: `nesting` (how the units of a trace nest),
 worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back).
 """
 
+from orchestrace.credit._game import causally_closed
 from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
 from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
 from orchestrace.credit.baselines import GroupBaseline

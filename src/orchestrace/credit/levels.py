@@ -5,23 +5,21 @@ contribution v(S ∪ i) − v(S), averaged over all orders of the players in whi
 One level of units under the root is the Owen value, none is the Shapley value.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, isfinite, sqrt
-from types import MappingProxyType
-from typing import Generic, TypeAlias, TypeVar
+from math import comb, sqrt
+from typing import Generic, TypeAlias
 
 import numpy as np
+
+from orchestrace.credit._game import Game, Number, Value, mask_of
 
 Tree: TypeAlias = "int | tuple[Tree, ...]"
 """A player, or a unit of units. The players are 0..n−1, each once; a unit without players is allowed and earns 0."""
 
 Path: TypeAlias = tuple[int, ...]
 """Where a unit stands in its tree: () the root, (2, 0) the first child of the root's third."""
-
-Number = TypeVar("Number", float, Fraction)
-_Value: TypeAlias = Callable[[frozenset[int]], Number]
 
 MOST_COALITIONS = 1 << 22
 """`winter` refuses trees with more coalitions than this; sample them."""
@@ -82,7 +80,7 @@ def coalitions(tree: Tree) -> int:
 
 
 def winter(
-    tree: Tree, value: _Value[Number], *, ancestors: Mapping[int, Collection[int]] | None = None
+    tree: Tree, value: Value[Number], *, ancestors: Mapping[int, Collection[int]] | None = None
 ) -> LevelShares[Number]:
     """Exact Winter value of every unit (Winter 1989), in one pass from the root down.
 
@@ -105,29 +103,17 @@ def winter(
     members = units(tree)
     needed = _prefixes(tree)
     if needed > MOST_COALITIONS:
-        raise ValueError(f"the tree has {needed:,} coalitions, more than {MOST_COALITIONS:,}: use sampled_winter")
-    game = _Game(value, len(members[()]), {}, ancestors=ancestors)
-    masks = {path: _mask(players) for path, players in members.items()}
-    empty, full = game(0), game(masks[()])
-    shares: dict[Path, Number] = {(): full - empty}
-    contexts: dict[Path, dict[int, Fraction]] = {(): {0: Fraction(1)}}
-    path: Path
-    for path, node in _inner(tree, ()):
-        before = contexts.pop(path)
-        joined = _unions([masks[*path, k] for k in range(len(node))])
-        means = [_mean(game, before, also) for also in joined]
-        weights = [Fraction(1, len(node) * comb(len(node) - 1, size)) for size in range(len(node))]
-        for k, child in enumerate(node):
-            shares[*path, k] = _marginal(means, weights, k)
-            if not isinstance(child, int):
-                contexts[*path, k] = _contexts(before, joined, weights, k)
+        size = f"2^{needed.bit_length() - 1} coalitions or more; winter takes up to {MOST_COALITIONS:,}"
+        raise ValueError(f"the tree has {size}: use sampled_winter")
+    game = Game(value, len(members[()]), {}, ancestors=ancestors)
+    shares = _split(tree, {path: mask_of(players) for path, players in members.items()}, game)
     ordered = {path: shares[path] for path in members}
-    return LevelShares(shares=MappingProxyType(ordered), model_calls=game.calls, causal=ancestors is not None)
+    return LevelShares(shares=ordered, model_calls=game.calls, causal=ancestors is not None)
 
 
 def sampled_winter(
     tree: Tree,
-    value: _Value[Number],
+    value: Value[Number],
     *,
     orders: int,
     rng: np.random.Generator,
@@ -139,110 +125,32 @@ def sampled_winter(
     """Winter value from sampled orders: the children of every unit shuffled, the players walked through once.
 
     In one order a unit's share is v(after it) − v(before it), so that every sample adds up at every level; the mean
-    over orders is unbiased. One set of orders serves all levels: agents from one estimate and messages from another do
-    not add up.
+    over orders is unbiased. Shares of one level from one set of orders and of another level from another do not add up.
 
     Args:
       tree: the units.
-      value: v, which may be noisy (a reward of a fresh replay).
-      orders: how many orders; each costs n − 1 evaluations, and v(∅) and v(N) unless given.
+      value: v, which may be noisy (the reward of a fresh replay).
+      orders: how many; each costs n − 1 evaluations, and v(∅) and v(N) unless given.
       rng: shuffles.
-      antithetic: take each order and its reverse at every node; exact where players act in pairs, no gain where v is
-        noisy. The standard error is that of pairs.
-      cache: True for a deterministic v: each coalition is asked for once. Of a noisy v it would repeat one draw in many
-        orders, which the standard errors cannot see.
+      antithetic: each order with its reverse at every node; exact where players act in pairs, no gain where v is noisy.
+      cache: ask for each coalition once. Not for a noisy v, whose noise the standard errors would then not see.
       ends: (v(∅), v(N)) where they are known.
       ancestors: as in `winter`.
 
     Raises:
-      ValueError: as `winter` (the tree may have any size), fewer than one order, or an odd number of antithetic ones.
+      ValueError: as `winter` (but the tree may have any size), no order, or an odd number of antithetic ones.
     """
     if orders < 1 or (antithetic and orders % 2):
         raise ValueError(f"orders is {orders}; it must be at least 1, and even if antithetic")
-    members = units(tree)
-    count = len(members[()])
+    count = len(units(tree)[()])
     known = {} if ends is None else {0: ends[0], (1 << count) - 1: ends[1]}
-    game = _Game(value, count, known, ancestors=ancestors, remember=cache)
-    samples: dict[Path, list[Number]] = {path: [] for path in members}
-    for _ in range(orders // 2 if antithetic else orders):
-        drawn = {path: rng.permutation(len(node)).tolist() for path, node in _inner(tree, ())}
-        walks = [_walked(tree, drawn, game)]
-        if antithetic:
-            walks.append(_walked(tree, {path: order[::-1] for path, order in drawn.items()}, game))
-        for path, sample in samples.items():
-            sample.append(_total([walk[path] for walk in walks]) / len(walks))
-    shares = {path: _total(sample) / len(sample) for path, sample in samples.items()}
-    errors = {path: _std_error(sample) for path, sample in samples.items()} if len(samples[()]) > 1 else None
-    return LevelShares(
-        shares=MappingProxyType(shares),
-        std_errors=None if errors is None else MappingProxyType(errors),
-        model_calls=game.calls,
-        n=orders,
-        causal=ancestors is not None,
-    )
-
-
-def causally_closed(value: _Value[Number], ancestors: Mapping[int, Collection[int]]) -> _Value[Number]:
-    """The game S ↦ v(largest part of S that holds all its ancestors): what lacks its causes counts for nothing.
-
-    Args:
-      value: v, asked for such parts only.
-      ancestors: for each player who needs others, those others, direct or all; players left out need nobody.
-
-    Raises:
-      ValueError: a player is its own ancestor.
-    """
-    needs = {player: _bits(mask) for player, mask in _needs(ancestors).items()}
-
-    def closed(coalition: frozenset[int]) -> Number:
-        return value(frozenset(player for player in coalition if needs.get(player, frozenset()) <= coalition))
-
-    return closed
-
-
-class _Game(Generic[Number]):
-    """v on bit masks, with a memory and a count of what was asked."""
-
-    def __init__(
-        self,
-        value: _Value[Number],
-        count: int,
-        memory: dict[int, Number],
-        *,
-        ancestors: Mapping[int, Collection[int]] | None,
-        remember: bool = True,
-    ) -> None:
-        self.calls = 0
-        self._value: _Value[Number] = value
-        self._memory: dict[int, Number] = memory
-        self._remember = remember
-        self._needs = tuple((1 << player, mask) for player, mask in _needs(ancestors or {}).items() if mask)
-        outside = {player for player in _bits(_union(_needs(ancestors or {}))) if player >= count}
-        if outside:
-            raise ValueError(f"ancestors name player {min(outside)}; the tree has players 0..{count - 1}")
-
-    def part(self, coalition: int) -> int:
-        """The coalition without those whose ancestors are not all in it."""
-        part = coalition
-        for player, needed in self._needs:
-            if needed & ~coalition:
-                part &= ~player
-        return part
-
-    def __call__(self, coalition: int) -> Number:
-        part = self.part(coalition) if self._needs else coalition
-        if part in self._memory:
-            return self._memory[part]
-        players = _bits(part)
-        found = self._value(players)
-        self.calls += 1
-        if not isinstance(found, int | Fraction):
-            found = float(found)
-        if not isfinite(found):
-            raise ValueError(f"v({sorted(players)}) is {found}; it must be finite")
-        if self._remember:
-            self._memory[part] = found
-        return found
+    game = Game(value, count, known, ancestors=ancestors, remember=cache)
+    draws = [_drawn(tree, game, rng, antithetic) for _ in range(orders // 2 if antithetic else orders)]
+    samples = {path: [draw[path] for draw in draws] for path in units(tree)}
+    means = {path: _total(sample) / len(sample) for path, sample in samples.items()}
+    errors = {path: _std_error(sample) for path, sample in samples.items()} if len(draws) > 1 else None
+    causal = ancestors is not None
+    return LevelShares(shares=means, std_errors=errors, model_calls=game.calls, n=orders, causal=causal)
 
 
 def _walk(node: Tree, path: Path) -> Iterator[tuple[Path, frozenset[int]]]:
@@ -278,34 +186,6 @@ def _prefixes(node: Tree) -> int:
     return sets + sum(prefixes - 2 for prefixes in children) * sets // 2
 
 
-def _mask(players: Collection[int]) -> int:
-    return sum(1 << player for player in players)
-
-
-def _bits(mask: int) -> frozenset[int]:
-    return frozenset(i for i, bit in enumerate(f"{mask:b}"[::-1]) if bit == "1")
-
-
-def _union(masks: Mapping[int, int]) -> int:
-    joined = 0
-    for player, mask in masks.items():
-        joined |= mask | 1 << player
-    return joined
-
-
-def _needs(ancestors: Mapping[int, Collection[int]]) -> dict[int, int]:
-    """All ancestors of each player, as masks, from direct or all of them."""
-    needs = {player: _mask(set(direct)) for player, direct in ancestors.items()}
-    for middle in needs:
-        for player, mask in needs.items():
-            if mask >> middle & 1:
-                needs[player] = mask | needs[middle]
-    for player, mask in needs.items():
-        if mask >> player & 1:
-            raise ValueError(f"player {player} is its own ancestor")
-    return needs
-
-
 def _unions(parts: list[int]) -> list[int]:
     """The union of every subset of the parts; the subset's bits are its place."""
     joined = [0]
@@ -314,7 +194,24 @@ def _unions(parts: list[int]) -> list[int]:
     return joined
 
 
-def _mean(game: _Game[Number], before: dict[int, Fraction], also: int) -> Number:
+def _split(tree: Tree, masks: dict[Path, int], game: Game[Number]) -> dict[Path, Number]:
+    """Every unit's share, from the root down."""
+    shares: dict[Path, Number] = {(): game(masks[()]) - game(0)}
+    contexts: dict[Path, dict[int, Fraction]] = {(): {0: Fraction(1)}}
+    path: Path
+    for path, node in _inner(tree, ()):
+        before = contexts.pop(path)
+        joined = _unions([masks[*path, k] for k in range(len(node))])
+        means = [_mean(game, before, also) for also in joined]
+        weights = [Fraction(1, len(node) * comb(len(node) - 1, size)) for size in range(len(node))]
+        for k, child in enumerate(node):
+            shares[*path, k] = _marginal(means, weights, k)
+            if not isinstance(child, int):
+                contexts[*path, k] = _contexts(before, joined, weights, k)
+    return shares
+
+
+def _mean(game: Game[Number], before: dict[int, Fraction], also: int) -> Number:
     """E_B v(B ∪ also)."""
     return _total([q * game(base | also) for base, q in before.items()])
 
@@ -342,7 +239,17 @@ def _contexts(before: dict[int, Fraction], joined: list[int], weights: list[Frac
     return contexts
 
 
-def _walked(tree: Tree, drawn: dict[Path, list[int]], game: _Game[Number]) -> dict[Path, Number]:
+def _drawn(tree: Tree, game: Game[Number], rng: np.random.Generator, antithetic: bool) -> dict[Path, Number]:
+    """The shares in one random order, or their mean over it and its reverse."""
+    order = {path: rng.permutation(len(node)).tolist() for path, node in _inner(tree, ())}
+    shares = _walked(tree, order, game)
+    if not antithetic:
+        return shares
+    reverse = _walked(tree, {path: children[::-1] for path, children in order.items()}, game)
+    return {path: (share + reverse[path]) / 2 for path, share in shares.items()}
+
+
+def _walked(tree: Tree, drawn: dict[Path, list[int]], game: Game[Number]) -> dict[Path, Number]:
     """One order: v after each unit minus v before it."""
     shares: dict[Path, Number] = {}
     behind, part, level = 0, 0, game(0)
