@@ -6,12 +6,14 @@ worth), `ledger` (one share for every unit at every level), `assign` (traces to 
 """
 
 from orchestrace.credit._game import causally_closed
+from orchestrace.credit._vectors import MOST_PLAYERS
 from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
 from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
 from orchestrace.credit.baselines import GroupBaseline
 from orchestrace.credit.by_name import ADVANTAGE_METHODS, SHARE_METHODS, AdvantageMethod
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.games import banzhaf_value, leave_one_out_value, owen_value, shapley_value, value_vector
 from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
 from orchestrace.credit.levels import (
     MOST_COALITIONS,
@@ -37,6 +39,7 @@ from orchestrace.credit.redistribution import (
     prefix_labels,
     process_rewards,
 )
+from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
 from orchestrace.credit.stop_bounds import (
@@ -66,6 +69,7 @@ __all__ = [
     "EXACT",
     "EXACT_COALITIONS",
     "MOST_COALITIONS",
+    "MOST_PLAYERS",
     "ORDERS",
     "ROW_UNITS",
     "SHARE_METHODS",
@@ -98,6 +102,7 @@ __all__ = [
     "anchor_balance",
     "anchor_values",
     "assigned",
+    "banzhaf_value",
     "brier_score",
     "calibration_error",
     "causally_closed",
@@ -106,11 +111,13 @@ __all__ = [
     "chain_values",
     "closed_game",
     "coalitions",
+    "connected_sets",
     "continuation_fit",
     "continuation_values",
     "credits_of",
     "difference_shares",
     "discounted",
+    "down_sets",
     "fitted_means",
     "gae",
     "greedy_stops",
@@ -118,13 +125,17 @@ __all__ = [
     "high_value",
     "hindsight_stops",
     "lambda_targets",
+    "leave_one_out_value",
     "ledger",
     "low_value",
     "masked_vote",
+    "myerson_value",
     "nesting",
     "other_success",
+    "owen_value",
     "policy_go_on_values",
     "potential_rewards",
+    "precedence_value",
     "prefix_labels",
     "process_rewards",
     "rloo",
@@ -132,11 +143,13 @@ __all__ = [
     "rows_at",
     "said",
     "sampled_winter",
+    "shapley_value",
     "snell_values",
     "stop_credit",
     "stop_gradients",
     "table_game",
     "units",
+    "value_vector",
     "whitened",
     "winter",
 ]

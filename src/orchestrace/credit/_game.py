@@ -20,7 +20,7 @@ def causally_closed(value: Value[Number], ancestors: Mapping[int, Collection[int
     Raises:
       ValueError: a player is its own ancestor.
     """
-    needs = {player: players_of(mask) for player, mask in _needs(ancestors).items()}
+    needs = {player: players_of(mask) for player, mask in all_ancestors(ancestors).items()}
 
     def closed(coalition: frozenset[int]) -> Number:
         return value(frozenset(player for player in coalition if needs.get(player, frozenset()) <= coalition))
@@ -45,7 +45,7 @@ class Game(Generic[Number]):
         self._value: Value[Number] = value
         self._memory: dict[int, Number] = memory
         self._remember = remember
-        self._needs = tuple((1 << player, mask) for player, mask in _needs(ancestors or {}).items() if mask)
+        self._needs = tuple((1 << player, mask) for player, mask in all_ancestors(ancestors or {}).items() if mask)
         named = {player for pair in self._needs for mask in pair for player in players_of(mask)}
         if max(named, default=-1) >= count:
             raise ValueError(f"ancestors name player {max(named)}; the tree has players 0..{count - 1}")
@@ -82,7 +82,7 @@ def players_of(mask: int) -> frozenset[int]:
     return frozenset(i for i, bit in enumerate(f"{mask:b}"[::-1]) if bit == "1")
 
 
-def _needs(ancestors: Mapping[int, Collection[int]]) -> dict[int, int]:
+def all_ancestors(ancestors: Mapping[int, Collection[int]]) -> dict[int, int]:
     """All ancestors of each player, as masks, from direct or all of them."""
     needs = {player: mask_of(set(direct)) for player, direct in ancestors.items()}
     for middle in needs:
