@@ -20,7 +20,6 @@ from orchestrace.credit.levels import (
     LevelShares,
     Path,
     Tree,
-    causally_closed,
     coalitions,
     sampled_winter,
     units,
