@@ -1,7 +1,7 @@
 """Detectors that look at one trace: what was said and never read, called and never used, spawned and never heard."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from orchestrace import metrics
 from orchestrace.annotations import Evidence
@@ -164,13 +164,13 @@ def _unheard(trace: Trace) -> set[str]:
     """Agents that returned, but of which nothing was taken up and that left no message or memory either."""
     if not _records_aggregates(trace):
         return set()
-    taken = {source for event in trace.events if isinstance(event, Aggregate) for source in event.inputs}
+    taken = metrics.taken_up(trace)
     returned = {event.agent for event in trace.events if isinstance(event, Return)}
     heard = {event.agent for event in trace.events if _leaves_a_word(event, taken)}
     return returned - heard
 
 
-def _leaves_a_word(event: object, taken: set[str]) -> bool:
+def _leaves_a_word(event: object, taken: Collection[str]) -> bool:
     match event:
         case Return():
             return event.id in taken
