@@ -27,6 +27,7 @@ KEYS = [
     "parallelism",
     "collaboration",
     "overhead",
+    "credit",
     "checklist",
     "diagnostics",
     "unknown",

@@ -4,6 +4,7 @@
 the command line and the viewer do.
 """
 
+from orchestrace.report.credit import CreditSection, LostWord
 from orchestrace.report.document import (
     AgentRow,
     Checklist,
@@ -14,7 +15,15 @@ from orchestrace.report.document import (
     TeamAndRoles,
     TraceScale,
 )
-from orchestrace.report.figures import Figure, counted, doubts, key_figures, parallelism_figures, team_figures
+from orchestrace.report.figures import (
+    Figure,
+    counted,
+    credit_sentences,
+    doubts,
+    key_figures,
+    parallelism_figures,
+    team_figures,
+)
 from orchestrace.report.headline import headline
 from orchestrace.report.summary import report
 from orchestrace.report.timeline import Block, Lane, timeline
@@ -24,9 +33,11 @@ __all__ = [
     "AgentRow",
     "Block",
     "Checklist",
+    "CreditSection",
     "EvidenceCounts",
     "Figure",
     "Lane",
+    "LostWord",
     "Report",
     "RewardChannels",
     "SafetyInstrumentation",
@@ -36,6 +47,7 @@ __all__ = [
     "called",
     "clock",
     "counted",
+    "credit_sentences",
     "doubts",
     "duration",
     "headline",

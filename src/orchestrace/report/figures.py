@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from orchestrace.report.document import Report
-from orchestrace.report.words import DOUBTFUL_OUTPUT, duration, silent, tokens
+from orchestrace.report.words import DOUBTFUL_OUTPUT, called, duration, silent, tokens
 
 UNKNOWN = "–"
 """Stands for a value that is not known, or that there is none of; the reason stands beside it."""
+
+
+MOST_LOST = 6
+"""Unread returns that are named one by one."""
 
 
 class Figure(NamedTuple):
@@ -49,6 +53,20 @@ def parallelism_figures(report: Report) -> Iterator[Figure]:
     )
     for key, value, name, meaning in rows:
         yield _known(report, f"parallelism.{key}", value, name=name, meaning=meaning)
+
+
+def credit_sentences(report: Report) -> list[str]:
+    """What can be said about credit without replays, and what more would take; findings first."""
+    told, names = report.credit, {row.id: called(row) for row in report.agents}
+    lines = [finding.says for finding in told.findings]
+    for word in told.unread_returns[:MOST_LOST]:
+        spent = f", who used {tokens(word.tokens)} tokens" if word.tokens is not None else ""
+        lines.append(f"Return {word.event} of {names.get(word.agent, word.agent)}{spent}, was never read.")
+    if len(told.unread_returns) > MOST_LOST:
+        lines.append(f"So were {len(told.unread_returns) - MOST_LOST:,} more; --json lists them all.")
+    if told.wasted_share:
+        lines.append(f"{told.wasted_share:.0%} of all tokens went into what nobody read.")
+    return [*lines, "Shares and advantages need a reward: orchestrace credit --help."]
 
 
 def team_figures(report: Report) -> Iterator[Figure]:

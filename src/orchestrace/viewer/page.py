@@ -8,6 +8,7 @@ from orchestrace.report import (
     by_descent,
     called,
     counted,
+    credit_sentences,
     duration,
     headline,
     key_figures,
@@ -117,6 +118,8 @@ def session_sections(session: Session, *, prefix: str = "") -> list[Markup]:
         section("Who was spawned by whom", tree(_nodes(report)), anchor=f"{prefix}tree"),
         section("Who did what when", *parts, anchor=f"{prefix}lanes"),
         section("In numbers", _numbers(report), _path(report), anchor=f"{prefix}figures"),
+        section("Credit", element("ul", *(element("li", line) for line in credit_sentences(report))),
+                anchor=f"{prefix}credit"),
         section("What was skipped, repaired or guessed", figures_table("Counts", counted(report)),
                 anchor=f"{prefix}diagnostics"),
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from orchestrace.report import (
     by_descent,
     called,
     clock,
+    credit_sentences,
     doubts,
     duration,
     headline,
@@ -59,6 +60,7 @@ def session(report: Report, trace: Trace, *, width: int, ascii_only: bool = Fals
     yield from _titled("Figures", _figures(parallelism_figures(report), width=width))
     yield from _titled("Critical path", _critical_path(report, names, width=width))
     yield from _titled("Together", _figures(team_figures(report), width=width))
+    yield from _titled("Credit", [Padding(said(line), (0, 0, 0, INDENT)) for line in credit_sentences(report)])
     yield from _titled("Read with care", _care(report, trace))
     yield Text()
 
