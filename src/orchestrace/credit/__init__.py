@@ -10,9 +10,10 @@ from orchestrace.credit._vectors import MOST_PLAYERS
 from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
 from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
 from orchestrace.credit.baselines import GroupBaseline
-from orchestrace.credit.by_name import ADVANTAGE_METHODS, SHARE_METHODS, AdvantageMethod
+from orchestrace.credit.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS, AdvantageMethod
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.flat_credit import flat_credit
 from orchestrace.credit.games import banzhaf_value, leave_one_out_value, owen_value, shapley_value, value_vector
 from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
 from orchestrace.credit.levels import (
@@ -67,6 +68,7 @@ __all__ = [
     "ADVANTAGE_METHODS",
     "EXACT",
     "EXACT_COALITIONS",
+    "FLAT_METHODS",
     "MOST_COALITIONS",
     "MOST_PLAYERS",
     "ORDERS",
@@ -118,6 +120,7 @@ __all__ = [
     "discounted",
     "down_sets",
     "fitted_means",
+    "flat_credit",
     "gae",
     "greedy_stops",
     "grpo",
