@@ -83,6 +83,8 @@ def report_page() -> str:
     parts.append("")
     found = list(structs(SOURCE / "report" / "document.py"))
     parts += [struct_table(s, 2) for s in reversed(found)]
+    parts += [struct_table(s, 2) for s in structs(SOURCE / "report" / "credit.py")]
+    parts += [struct_table(s, 2) for s in structs(SOURCE / "rewards" / "findings.py") if s.name == "Finding"]
     for module in ("parallelism", "critical_path", "collaboration", "overhead", "tokens"):
         parts += [struct_table(s, 2) for s in structs(SOURCE / "metrics" / f"{module}.py") if s.fields]
     return "\n".join(parts)

@@ -48,6 +48,14 @@ def test_shares_of_every_unit(episode, unit):
         assert sum(row["value"] for row in top) == pytest.approx(team["value"])
 
 
+@pytest.mark.parametrize("method", ["winter", "owen", "shapley", "banzhaf", "loo", "myerson"])
+def test_every_coalitional_method(episode, method):
+    done = run("credit", episode, "--unit", "agent", "--method", method, "--outcome", "A", "--value", "mask", "--json")
+    assert done.code == 0, done.err
+    assert done.json["method"] == method
+    assert {row["unit_id"] for row in done.json["rows"]} >= {"orchestrator", "v0"}
+
+
 def test_advantages_compare_rollouts(episodes):
     done = run("credit", episodes, "--unit", "team", "--method", "rloo", "--reward", "team", "--json")
     values = [trace["rows"][0]["value"] for trace in done.json["traces"]]

@@ -1,338 +1,362 @@
-"""The Winter value: its definition, its laws, its worked example, all in exact fractions."""
+"""Winter value: laws on random games and trees in exact fractions, a worked example, counts, sampling."""
 
 import math
 import random
 from fractions import Fraction
-from itertools import combinations, count, pairwise, permutations, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit import causally_closed, coalitions, sampled_winter, winter
-
-F = Fraction
-
-
-def leaves(tree):
-    return (tree,) if isinstance(tree, int) else tuple(leaf for part in tree for leaf in leaves(part))
-
-
-def orders(tree):
-    """Every order in which each unit's leaves stand together."""
-    if isinstance(tree, int):
-        yield (tree,)
-        return
-    parts = [list(orders(part)) for part in tree]
-    for order in permutations(parts):
-        for chosen in product(*order):
-            yield tuple(leaf for run in chosen for leaf in run)
+from credit.games_by_hand import (
+    SIX_TURNS,
+    consistent_orders,
+    leaves,
+    linear_extensions,
+    mean_marginals,
+    owen_by_hand,
+    random_game,
+    shapley_by_hand,
+    six_turns,
+)
+from orchestrace.credit import causally_closed, coalitions, sampled_winter, units, winter
 
 
-def by_definition(tree, value):
-    """Mean marginal contribution over all those orders."""
-    earned = dict.fromkeys(leaves(tree), F(0))
-    every = list(orders(tree))
-    for order in every:
-        for place, leaf in enumerate(order):
-            earned[leaf] += value(frozenset(order[: place + 1])) - value(frozenset(order[:place]))
-    return {leaf: total / len(every) for leaf, total in earned.items()}
+def random_tree(players, rng, depth):
+    players = list(players)
+    if len(players) == 1 and (depth == 0 or rng.random() < 0.6):
+        return players[0]
+    if depth == 0:
+        return tuple(players)
+    rng.shuffle(players)
+    count = rng.randint(1, min(3, len(players)))
+    cuts = [0, *sorted(rng.sample(range(1, len(players)), count - 1)), len(players)]
+    return tuple(random_tree(players[a:b], rng, depth - 1) for a, b in pairwise(cuts))
 
 
-def leaf_shares(tree, value):
-    found = winter(tree, value).shares
-    return {leaf: found[path] for leaf, path in paths(tree).items()}
+def full_tree(branching):
+    numbers = iter(range(10**6))
+
+    def grown(widths):
+        return tuple(grown(widths[1:]) for _ in range(widths[0])) if widths else next(numbers)
+
+    return grown(branching)
 
 
-def paths(tree, path=()):
-    if isinstance(tree, int):
-        return {tree: path}
-    return {leaf: where for i, part in enumerate(tree) for leaf, where in paths(part, (*path, i)).items()}
+def by_player(tree, found):
+    return {min(players): found.shares[path] for path, players in units(tree).items() if _leaf(tree, path)}
 
 
-def nodes(tree, path=()):
-    yield path, tree
-    if not isinstance(tree, int):
-        for i, part in enumerate(tree):
-            yield from nodes(part, (*path, i))
+def _leaf(tree, path):
+    for k in path:
+        tree = tree[k]
+    return isinstance(tree, int)
 
 
-def game(n, die):
-    table = {frozenset(s): F(die.randint(-50, 100), 97) for k in range(n + 1) for s in combinations(range(n), k)}
-    return table.__getitem__
+seeds = st.integers(0, 10**9)
 
 
 @st.composite
-def trees(draw, most=6):
-    n = draw(st.integers(1, most))
-
-    def grow(members, depth):
-        if len(members) == 1 and (depth == 0 or draw(st.booleans())):
-            return members[0]
-        if depth == 0:
-            return tuple(members)
-        cuts = sorted(draw(st.sets(st.integers(1, max(1, len(members) - 1)), max_size=len(members) - 1)))
-        bounds = [0, *[c for c in cuts if c < len(members)], len(members)]
-        return tuple(grow(members[a:b], depth - 1) for a, b in pairwise(bounds))
-
-    return grow(list(draw(st.permutations(range(n)))), draw(st.integers(0, 3)))
+def cases(draw):
+    rng = random.Random(draw(seeds))
+    n = rng.randint(1, 5)
+    return random_tree(range(n), rng, rng.randint(1, 3)), random_game(n, rng), rng, n
 
 
-@st.composite
-def games(draw, most=5):
-    tree = draw(trees(most))
-    return tree, game(len(leaves(tree)), random.Random(draw(st.integers(0, 10**6))))
+@given(cases())
+def test_it_is_the_mean_over_consistent_orders(case):
+    tree, value, _, _ = case
+    assert by_player(tree, winter(tree, value)) == mean_marginals(consistent_orders(tree), value)
 
 
-@given(games())
-def test_it_is_the_mean_over_consistent_orders(given_):
-    tree, value = given_
-    assert leaf_shares(tree, value) == by_definition(tree, value)
-
-
-@given(games(6))
-def test_parts_sum_to_their_unit_and_the_root_to_the_value(given_):
-    tree, value = given_
+@given(cases())
+def test_parts_sum_to_the_whole_at_every_node(case):
+    tree, value, _, n = case
     found = winter(tree, value)
-    everybody = frozenset(leaves(tree))
-    assert found.shares[()] == value(everybody) - value(frozenset())
-    for path, _ in nodes(tree):
-        assert found.residual(path) == 0
-    assert list(found.shares) == [path for path, _ in nodes(tree)]
-    assert found.std_errors is None
-    assert found.n is None
+    assert found.shares[()] == value(frozenset(range(n))) - value(frozenset())
+    assert all(found.residual(path) == 0 for path in found.shares)
+    assert all(isinstance(share, Fraction) for share in found.shares.values())
 
 
-@given(games())
-def test_each_level_has_the_winter_value_of_its_quotient_game(given_):
-    tree, value = given_
-    full = winter(tree, value).shares
-    for level in range(3):
-        members, names = {}, count()
+@given(cases())
+def test_the_units_of_a_level_have_the_value_of_the_game_between_them(case):
+    tree, value, _, _ = case
+    found = winter(tree, value)
+    for level in range(1, 4):
+        members = []
 
-        def merged(node, depth, level=level, members=members, names=names):
+        def cut(node, depth, level=level, members=members):
             if depth == level or isinstance(node, int):
-                name = next(names)
-                members[name] = frozenset(leaves(node))
-                return name
-            return tuple(merged(part, depth + 1) for part in node)
+                members.append(frozenset(leaves(node)))
+                return len(members) - 1
+            return tuple(cut(child, depth + 1) for child in node)
 
-        quotient = merged(tree, 0)
-        found = winter(quotient, lambda s, members=members: value(frozenset().union(*(members[i] for i in s))))
-        assert {path: full[path] for path in found.shares} == found.shares
+        between = winter(cut(tree, 0), lambda S, m=members: value(frozenset().union(*[m[k] for k in S])))
+        assert all(found.shares[path] == share for path, share in between.shares.items())
 
 
-@given(games(), st.data())
-def test_a_null_unit_earns_nothing(given_, data):
-    tree, value = given_
-    path, node = data.draw(st.sampled_from(list(nodes(tree))))
-    null = frozenset(leaves(node))
-    found = winter(tree, lambda s: value(s - null)).shares
-    assert found[path] == 0
+@given(cases())
+def test_a_player_who_adds_nothing_earns_nothing(case):
+    tree, value, rng, n = case
+    idle = rng.randrange(n)
+    assert by_player(tree, winter(tree, lambda S: value(S - {idle})))[idle] == 0
 
 
-@given(games(), st.data())
-def test_symmetric_siblings_earn_the_same(given_, data):
-    tree, value = given_
-    inner = [node for _, node in nodes(tree) if not isinstance(node, int) and sum(isinstance(p, int) for p in node) > 1]
-    if not inner:
-        return
-    node = data.draw(st.sampled_from(inner))
-    one, other = [part for part in node if isinstance(part, int)][:2]
-
-    def symmetric(s):
-        return value(s) + value(frozenset({one: other, other: one}.get(leaf, leaf) for leaf in s))
-
-    shares = leaf_shares(tree, symmetric)
-    assert shares[one] == shares[other]
-
-
-@given(games(), st.integers(0, 10**6), st.integers(-3, 3))
-def test_it_is_linear(given_, seed, factor):
-    tree, value = given_
-    other = game(len(leaves(tree)), random.Random(seed))
-    mixed = winter(tree, lambda s: value(s) + factor * other(s)).shares
+@given(cases())
+def test_linear_in_the_game(case):
+    tree, value, rng, n = case
+    other = random_game(n, rng)
+    mixed = winter(tree, lambda S: 3 * value(S) - other(S)).shares
     one, two = winter(tree, value).shares, winter(tree, other).shares
-    assert mixed == {path: one[path] + factor * two[path] for path in mixed}
+    assert all(mixed[path] == 3 * one[path] - two[path] for path in mixed)
 
 
-def without(tree, gone):
-    if isinstance(tree, int):
-        return None if tree in gone else tree
-    kept = [part for part in (without(part, gone) for part in tree) if part is not None]
-    return tuple(kept) if kept else None
+@given(seeds)
+def test_symmetric_siblings_earn_the_same(seed):
+    rng = random.Random(seed)
+    by_size = [Fraction(rng.randint(-9, 9)) for _ in range(6)]
+    found = winter(((0, 1), (2, 3), 4), lambda S: by_size[len(S)])
+    shares = by_player(((0, 1), (2, 3), 4), found)
+    assert shares[0] == shares[1] == shares[2] == shares[3]
+    assert found.shares[(0,)] == found.shares[(1,)]
 
 
-def renamed(tree, value):
-    """The tree and the game with leaves 0..n-1, and the old name of each."""
-    names = leaves(tree)
-    new = {old: i for i, old in enumerate(names)}
+@given(seeds)
+def test_siblings_lose_the_same_by_each_others_leaving(seed):
+    value = random_game(6, random.Random(seed))
+    tree = (((0, 1), 2), ((3,), (4, 5)))
 
-    def walk(node):
-        return new[node] if isinstance(node, int) else tuple(walk(part) for part in node)
+    def share(players, gone):
+        """Of `players`, in the tree and game without `gone`."""
+        stay = [p for p in range(6) if p not in gone]
+        rest = winter(renamed(tree, stay), lambda S: value(frozenset(stay[k] for k in S)))
+        return sum(by_player(renamed(tree, stay), rest)[stay.index(p)] for p in players)
 
-    return walk(tree), lambda s: value(frozenset(names[i] for i in s)), names
+    def renamed(node, stay):
+        if isinstance(node, int):
+            return stay.index(node)
+        return tuple(renamed(child, stay) for child in node if set(leaves(child)) & set(stay))
 
-
-@given(games(), st.data())
-def test_siblings_lose_as_much_by_each_others_leaving(given_, data):
-    tree, value = given_
-    pairs = [(a, b) for _, node in nodes(tree) if not isinstance(node, int) for a, b in combinations(node, 2)]
-    if not pairs:
-        return
-    one, other = data.draw(st.sampled_from(pairs))
-
-    def share(of, gone):
-        rest, game_, names = renamed(without(tree, gone) if gone else tree, value)
-        earned = leaf_shares(rest, game_)
-        return sum(earned[i] for i, old in enumerate(names) if old in leaves(of))
-
-    assert share(one, ()) - share(one, leaves(other)) == share(other, ()) - share(other, leaves(one))
+    for one, two in (((0, 1), (2,)), ((3,), (4, 5)), ((0, 1, 2), (3, 4, 5)), ((4,), (5,))):
+        assert share(one, ()) - share(one, two) == share(two, ()) - share(two, one)
 
 
-def shapley(players, value):
-    n = len(players)
-    weight = [F(math.factorial(k) * math.factorial(n - k - 1), math.factorial(n)) for k in range(n)]
-    return {
-        i: sum(
-            weight[k] * (value(frozenset({*s, i})) - value(frozenset(s)))
-            for k in range(n)
-            for s in combinations([j for j in players if j != i], k)
-        )
-        for i in players
-    }
+@given(cases())
+def test_no_level_is_shapley_and_one_is_owen(case):
+    _, value, _, n = case
+    flat = tuple(range(n))
+    shapley = shapley_by_hand(n, value)
+    for tree in (flat, (flat,), tuple((i,) for i in range(n))):
+        assert by_player(tree, winter(tree, value)) == shapley
+    unions = [u for u in (flat[::2], flat[1::2]) if u]
+    for tree in (tuple(unions), tuple((u,) for u in unions)):
+        assert by_player(tree, winter(tree, value)) == owen_by_hand(unions, value)
 
 
-def owen(unions, value):
-    found = {}
-    for k, union in enumerate(unions):
-        others = [u for j, u in enumerate(unions) if j != k]
-        for i in union:
-            rest = [j for j in union if j != i]
-            total = F(0)
-            for h in range(len(unions)):
-                for outer in combinations(others, h):
-                    base = frozenset(leaf for u in outer for leaf in u)
-                    for m in range(len(union)):
-                        for inner in combinations(rest, m):
-                            w = F(1, math.comb(len(others), h) * len(unions)) * F(
-                                1, math.comb(len(rest), m) * len(union)
-                            )
-                            total += w * (value(base | {*inner, i}) - value(base | set(inner)))
-            found[i] = total
-    return found
+@given(cases())
+def test_a_chain_of_single_children_passes_its_share_through(case):
+    tree, value, _, _ = case
+    plain, chained = winter(tree, value), winter(((tree,),), value)
+    assert all(chained.shares[(0, 0, *path)] == share for path, share in plain.shares.items())
+    assert chained.shares[()] == chained.shares[(0,)] == chained.shares[(0, 0)]
 
 
-@given(st.integers(1, 5), st.integers(0, 10**6))
-def test_one_level_is_shapley_two_are_owen_and_single_children_pass_through(n, seed):
-    value = game(n, random.Random(seed))
-    assert leaf_shares(tuple(range(n)), value) == shapley(range(n), value)
-    cut = seed % n
-    unions = [tuple(range(cut)), tuple(range(cut, n))][cut == 0 :]
-    assert leaf_shares(tuple(unions), value) == owen(unions, value)
-    chained = tuple(((((leaf,),)),) for leaf in range(n))
-    assert leaf_shares(chained, value) == leaf_shares(tuple(range(n)), value)
+@given(cases())
+def test_a_unit_without_players_changes_nothing(case):
+    tree, value, _, _ = case
+    plain, more = winter((tree,), value), winter((tree, (), ((),)), value)
+    assert all(more.shares[path] == share for path, share in plain.shares.items())
+    assert more.shares[(1,)] == more.shares[(2,)] == more.shares[(2, 0)] == 0
+    assert coalitions((tree,)) == coalitions((tree, (), ((),))) == more.model_calls
 
 
-# team > role > agent > turn. O1 splits, O2 merges; searcher A has one turn, searcher B two, the coder one.
-EXAMPLE = (((0, 1),), ((2,), (3, 4)), ((5,),))
-DIVIDENDS = {
-    (2,): 10, (3,): 4, (5,): 10, (0, 2): 10, (0, 3): 6, (3, 4): 6, (0, 5): 10, (2, 3): -8, (1, 2, 5): 16,
-    (0, 1, 2, 3, 4, 5): 36,
-}  # fmt: skip
-
-
-def worked(s):
-    return F(sum(worth for members, worth in DIVIDENDS.items() if s >= set(members)), 100)
+@given(cases())
+def test_each_coalition_is_asked_for_once_and_counted_beforehand(case):
+    tree, value, _, _ = case
+    asked = []
+    found = winter(tree, lambda S: asked.append(S) or value(S))
+    prefixes = {frozenset(order[:k]) for order in consistent_orders(tree) for k in range(len(order) + 1)}
+    assert set(asked) == prefixes
+    assert len(asked) == len(prefixes) == coalitions(tree) == found.model_calls
 
 
 def test_worked_example():
-    assert winter(EXAMPLE, worked).shares == {
+    found = winter(SIX_TURNS, six_turns)
+    assert found.shares == {
         (): 1,
-        (0,): F(91, 300), (0, 0): F(91, 300), (0, 0, 0): F(19, 100), (0, 0, 1): F(17, 150),
-        (1,): F(28, 75), (1, 0): F(67, 300), (1, 0, 0): F(67, 300),
-        (1, 1): F(3, 20), (1, 1, 0): F(9, 100), (1, 1, 1): F(3, 50),
-        (2,): F(97, 300), (2, 0): F(97, 300), (2, 0, 0): F(97, 300),
-    }  # fmt: skip
-    flat = leaf_shares(tuple(range(6)), worked)
-    assert list(flat.values()) == [F(19, 100), F(17, 150), F(67, 300), F(3, 25), F(9, 100), F(79, 300)]
-    agents = leaf_shares(((0, 1), (2,), (3, 4), (5,)), worked)
-    assert list(agents.values()) == [F(7, 40), F(59, 600), F(19, 75), F(21, 200), F(3, 40), F(22, 75)]
+        (0,): Fraction(91, 300),
+        (0, 0): Fraction(91, 300),
+        (0, 0, 0): Fraction(19, 100),
+        (0, 0, 1): Fraction(17, 150),
+        (1,): Fraction(28, 75),
+        (1, 0): Fraction(67, 300),
+        (1, 0, 0): Fraction(67, 300),
+        (1, 1): Fraction(3, 20),
+        (1, 1, 0): Fraction(9, 100),
+        (1, 1, 1): Fraction(3, 50),
+        (2,): Fraction(97, 300),
+        (2, 0): Fraction(97, 300),
+        (2, 0, 0): Fraction(97, 300),
+    }
+    assert (found.model_calls, coalitions(SIX_TURNS), found.n, found.std_errors) == (40, 40, None, None)
 
 
-def full(branching):
-    names = count()
+def test_three_values_of_the_six_turns_are_three():
+    def of(tree):
+        return " ".join(str(share) for _, share in sorted(by_player(tree, winter(tree, six_turns)).items()))
 
-    def grow(left):
-        return next(names) if not left else tuple(grow(left[1:]) for _ in range(left[0]))
-
-    return grow(branching)
+    assert of((0, 1, 2, 3, 4, 5)) == "19/100 17/150 67/300 3/25 9/100 79/300"
+    assert of(((0, 1), (2,), (3, 4), (5,))) == "7/40 59/600 19/75 21/200 3/40 22/75"
+    assert of(SIX_TURNS) == "19/100 17/150 67/300 9/100 3/50 97/300"
 
 
 @pytest.mark.parametrize(
-    ("tree", "expected"),
-    [(EXAMPLE, 40), (full((3, 3, 3)), 944), (full((4, 5, 3)), 16_336), (full((5, 8, 4)), 1_167_232), (0, 2)],
+    ("branching", "count"), [((3,), 8), ((3, 3, 3), 944), ((4, 5, 3), 16_336), ((5, 8, 4), 1_167_232)]
 )
-def test_how_many_coalitions(tree, expected):
-    assert coalitions(tree) == expected
+def test_counts_of_coalitions(branching, count):
+    assert coalitions(full_tree(branching)) == count
 
 
-@given(games())
-def test_each_coalition_is_asked_for_once(given_):
-    tree, value = given_
-    asked = []
-    found = winter(tree, lambda s: asked.append(s) or value(s))
-    assert len(asked) == len(set(asked)) == found.model_calls == coalitions(tree)
-    assert set(asked) == {frozenset(order[:k]) for order in orders(tree) for k in range(len(order) + 1)}
+def test_precedence_and_levels_together_may_leave_no_order():
+    tree, before = ((0, 1), (2,)), [(0, 2), (2, 1)]  # agent A's turns 0 and 1, agent B's turn 2: A1 < B1 < A2
+    consistent, extensions = set(consistent_orders(tree)), set(linear_extensions(3, before))
+    assert (len(consistent), len(extensions), len(consistent & extensions)) == (4, 1, 0)
+    value = {
+        frozenset(): Fraction(0),
+        frozenset({0}): Fraction(2, 10),
+        frozenset({0, 2}): Fraction(5, 10),
+        frozenset({0, 1, 2}): Fraction(1),
+    }
+    found = winter(tree, value.__getitem__, ancestors={2: [0], 1: [2]})  # direct causes are enough
+    assert by_player(tree, found) == {0: Fraction(19, 40), 1: Fraction(1, 8), 2: Fraction(2, 5)}
+    assert (found.model_calls, found.causal, found.shares[()]) == (4, True, 1)
 
 
-def test_levels_and_precedence_together_may_leave_no_order():
-    """A1 before B1 before A2: four orders keep A together, one respects causes, none does both; the closed game has
-    a value all the same."""
-    tree = ((0, 1), (2,))  # A1, A2 and B1
-    consistent = set(orders(tree))
-    causal = {o for o in permutations(range(3)) if o.index(0) < o.index(2) < o.index(1)}
-    assert (len(consistent), len(causal), len(consistent & causal)) == (4, 1, 0)
-    down_sets = {frozenset(): F(0), frozenset({0}): F(1, 5), frozenset({0, 2}): F(1, 2), frozenset({0, 1, 2}): F(1)}
-    ancestors = [frozenset(), frozenset({0, 2}), frozenset({0})]
-    shares = winter(tree, causally_closed(down_sets.__getitem__, ancestors)).shares
-    assert shares[()] == 1
-    assert shares[(0,)] == shares[(0, 0)] + shares[(0, 1)]
+@given(cases())
+def test_ancestors_are_the_causally_closed_game(case):
+    tree, value, rng, n = case
+    direct = {i: [j for j in range(i) if rng.random() < 0.5] for i in range(n)}
+    closed = causally_closed(value, direct)
+    found = winter(tree, value, ancestors=direct)
+    assert found.shares == winter(tree, closed).shares
+    for size in range(n + 1):
+        part = set(range(size))
+        while lost := {i for i in part if not set(direct[i]) <= part}:
+            part -= lost
+        assert closed(frozenset(range(size))) == value(frozenset(part))
 
 
-@given(games(6), st.integers(0, 10**6), st.integers(2, 6))
-def test_samples_add_up_at_every_level(given_, seed, n):
-    tree, value = given_
-    die = random.Random(seed)
-    noisy = sampled_winter(
-        tree, lambda s: float(value(s)) + die.random(), orders=n, rng=np.random.default_rng(seed), cache=False
+@given(cases(), st.booleans(), st.booleans())
+def test_every_sample_adds_up_at_every_level(case, antithetic, cached):
+    tree, value, rng, n = case
+    drawn = sampled_winter(
+        tree, value, orders=2, rng=np.random.default_rng(rng.randrange(9**9)), antithetic=antithetic, cache=cached
     )
-    for path, _ in nodes(tree):
-        assert math.isclose(noisy.residual(path), 0, abs_tol=1e-9)
-    assert noisy.n == n
-    assert set(noisy.std_errors) == set(noisy.shares)
-    assert noisy.model_calls == n * (len(leaves(tree)) + 1)
+    assert all(drawn.residual(path) == 0 for path in drawn.shares)
+    assert drawn.shares[()] == value(frozenset(range(n))) - value(frozenset())
+    assert (drawn.n, drawn.std_errors is None) == (2, antithetic)
 
 
-def test_samples_come_near_the_exact_value():
-    exact = winter(EXAMPLE, worked).shares
-    found = sampled_winter(EXAMPLE, worked, orders=4000, rng=np.random.default_rng(0), cache=True)
-    assert found.model_calls <= coalitions(EXAMPLE)
-    for path, share in exact.items():
-        assert abs(found.shares[path] - float(share)) <= 4 * found.std_errors[path] + 1e-12
-    again = sampled_winter(EXAMPLE, worked, orders=4000, rng=np.random.default_rng(0), cache=True)
-    assert again.shares == found.shares
+@given(seeds)
+def test_antithetic_orders_are_exact_where_players_act_in_pairs(seed):
+    rng = random.Random(seed)
+    pairs = {(i, j): Fraction(rng.randint(-9, 9)) for i in range(6) for j in range(i, 6)}
+    tree = random_tree(range(6), rng, 2)
+
+    def value(S):
+        return sum((gain for (i, j), gain in pairs.items() if {i, j} <= S), start=Fraction(0))
+
+    drawn = sampled_winter(tree, value, orders=2, rng=np.random.default_rng(seed), antithetic=True)
+    assert drawn.shares == winter(tree, value).shares
 
 
-@pytest.mark.parametrize("tree", [(0, 0), (1, 2), (), ((), 0), (0, (2,))])
-def test_a_tree_holds_each_leaf_once(tree):
-    with pytest.raises(ValueError, match="leaves of a tree"):
-        winter(tree, lambda s: 0)
-    with pytest.raises(ValueError, match="leaves of a tree"):
-        sampled_winter(tree, lambda s: 0, orders=2, rng=np.random.default_rng(0), cache=True)
+def test_the_sampled_mean_is_the_exact_value():
+    exact = winter(SIX_TURNS, six_turns).shares
+    noise = np.random.default_rng(5)
+
+    def replayed(S):
+        return float(noise.random() < six_turns(S))
+
+    for value, ends in ((lambda S: float(six_turns(S)), None), (replayed, (0.0, 1.0))):
+        drawn = sampled_winter(SIX_TURNS, value, orders=1500, rng=np.random.default_rng(1), ends=ends)
+        for path, share in exact.items():
+            assert abs(drawn.shares[path] - share) <= 4 * drawn.std_errors[path] + 1e-9, path
+        assert 0 < drawn.std_errors[(0,)] < 0.03
+        assert drawn.model_calls == 1500 * (7 if ends is None else 5)
 
 
-def test_one_order_has_no_error():
-    with pytest.raises(ValueError, match="at least 2"):
-        sampled_winter((0, 1), lambda s: 0, orders=1, rng=np.random.default_rng(0), cache=True)
+def test_a_cached_value_is_asked_once_and_a_noisy_one_anew():
+    calls = sampled_winter(SIX_TURNS, six_turns, orders=500, rng=np.random.default_rng(0), cache=True).model_calls
+    assert calls == 40
+    ends = (Fraction(0), Fraction(1))
+    drawn = sampled_winter(SIX_TURNS, six_turns, orders=10, rng=np.random.default_rng(0), ends=ends)
+    assert drawn.model_calls == 50
+
+
+def test_noise_is_credited_to_nobody_without_their_causes():
+    noise = np.random.default_rng(0)
+    drawn = sampled_winter(
+        ((0, 1), 2), lambda S: noise.random(), orders=1, rng=np.random.default_rng(0), ancestors={0: [2], 1: [2, 0]}
+    )
+    asked = drawn.model_calls
+    assert asked <= 4
+    assert abs(drawn.residual(())) < 1e-12
+
+
+def test_equal_seeds_equal_shares():
+    def once():
+        return sampled_winter(SIX_TURNS, six_turns, orders=7, rng=np.random.default_rng(3)).shares
+
+    assert once() == once()
+
+
+def test_small_trees():
+    alone = winter(0, lambda S: Fraction(len(S)))
+    assert (dict(alone.shares), alone.model_calls, alone.residual(())) == ({(): 1}, 2, 0)
+    nobody = winter((), lambda S: Fraction(7))
+    assert (dict(nobody.shares), nobody.model_calls, coalitions(())) == ({(): 0}, 1, 1)
+    assert sampled_winter((), lambda S: 7.0, orders=2, rng=np.random.default_rng(0)).shares == {(): 0}
+
+
+def test_floats_and_whole_numbers():
+    assert winter((0, 1, 2), lambda S: len(S) ** 2).shares[(0,)] == 3
+    found = winter(SIX_TURNS, lambda S: np.float32(six_turns(S)))
+    assert all(type(share) is float for share in found.shares.values())
+    assert math.isclose(found.shares[(1, 1)], 0.15, abs_tol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ((0, 2), r"players of the tree are \[0, 2\]; they must be 0\.\.1"),
+        ((0, (0, 1)), "each once"),
+        ((0, [1]), r"tree\[1\] is \[1\]"),
+        ((0, -1), "each once"),
+    ],
+)
+def test_malformed_trees_are_refused(tree, message):
+    for call in (units, coalitions, lambda t: winter(t, len)):
+        with pytest.raises(ValueError, match=message):
+            call(tree)
+
+
+def test_other_odd_input_is_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"v\(\[0\]\) is nan"):
+        winter((0, 1), lambda S: math.nan if 1 not in S and 0 in S else 0.0)
+    with pytest.raises(ValueError, match="use sampled_winter"):
+        winter(tuple(range(23)), len)
+    with pytest.raises(ValueError, match=r"2\^20000 coalitions"):
+        winter(tuple(range(20000)), len)
+    with pytest.raises(ValueError, match="player 0 is its own ancestor"):
+        causally_closed(len, {0: [1], 1: [0]})
+    with pytest.raises(ValueError, match="ancestors name player 5"):
+        winter((0, 1), len, ancestors={0: [5]})
+    with pytest.raises(ValueError, match="orders is 0"):
+        sampled_winter((0, 1), len, orders=0, rng=rng)
+    with pytest.raises(ValueError, match="orders is 3"):
+        sampled_winter((0, 1), len, orders=3, rng=rng, antithetic=True)
+    with pytest.raises(KeyError):
+        winter((0, 1), len).residual((4,))

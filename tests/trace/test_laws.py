@@ -13,10 +13,13 @@ from orchestrace.trace import (
     KINDS,
     Agent,
     Aggregate,
+    Assembler,
     Builder,
     Choice,
+    Content,
     Despawn,
     Edge,
+    Generation,
     HumanIntervention,
     Message,
     Return,
@@ -27,6 +30,7 @@ from orchestrace.trace import (
     Tokens,
     ToolCall,
     ToolResult,
+    Trace,
     Turn,
     kind,
     observations,
@@ -101,6 +105,12 @@ def test_the_team_is_lawful():
         ("spawn", {"choice": Choice("O1", ("a", "b"), 2)}, 0, "choice.chosen"),
         ("spawn", {"choice": Choice("O1", ("a", "b"), 0, legal=(True,))}, 0, "choice.legal"),
         ("spawn", {"choice": Choice("O1", ("a",), 0, logprob=float("-inf"))}, 0, "choice.logprob"),
+        ("turn", {"tokens": Tokens(cache_read=-1)}, 0, "tokens.cache_read"),
+        ("turn", {"tokens": Tokens(output=2, reasoning=3)}, 0, "tokens.reasoning"),
+        ("turn", {"content": Content("0", -1)}, 0, "content.bytes"),
+        ("turn", {"labels": {"x": float("nan")}}, 0, "labels.x"),
+        ("turn", {"generation": Generation(sampling={"top_p": float("inf")})}, 0, "generation.sampling.top_p"),
+        ("turn", {"t": 10**400}, 0, "t"),
         ("stop", {"id": "main.0"}, 1, "id"),
         ("stop", {"id": ""}, 1, "id"),
         ("human_intervention", {"agent": "nobody"}, 2, "agent"),
@@ -169,6 +179,68 @@ def test_agents_roots_and_spawns():
     assert (1, "$.agents[1].id") in {(v.law, v.path) for v in violations(twice)}
     wrong = replace(trace, agents=(trace.agents[0], replace(trace.agents[1], parent="w1"), trace.agents[2]))
     assert 2 in laws(wrong)
+
+
+def of_unlinked(parents, spawns=()):
+    """main, and unlinked agents with these parents; main, or an agent that was spawned, spawns the others."""
+    agents = [Agent("main"), *(Agent(name, parent=parent, unlinked=True) for name, parent in parents.items())]
+    agents += [Agent(to, parent=by) for by, to in spawns]
+    events = tuple(Spawn(f"{by}.{n}", by, to=to) for n, (by, to) in enumerate(spawns))
+    return Trace(schema=1, trace_id="t", task_id="k", agents=tuple(agents), events=events, source=Source("log", "1"))
+
+
+@pytest.mark.parametrize(
+    ("parents", "spawns", "wrong"),
+    [
+        ({"a": "main", "b": "a", "c": None}, (), []),
+        ({"a": "nobody"}, (), [1]),
+        ({"a": "a"}, (), [1]),
+        ({"a": "b", "b": "a", "c": "a"}, (), [1, 2]),
+        ({"a": "b", "b": "c", "c": "b"}, (), [2, 3]),
+        ({"a": "b"}, (("a", "b"),), [1]),
+        ({"a": "c"}, (("a", "b"), ("b", "c")), [1]),
+        ({"a": "b"}, (("main", "b"),), []),
+    ],
+)
+def test_the_parents_of_unlinked_agents_are_declared_and_run_in_no_circle(parents, spawns, wrong):
+    found = violations(of_unlinked(parents, spawns))
+    assert [(v.law, v.path) for v in found] == [(2, f"$.agents[{place}].parent") for place in wrong]
+    a = Assembler()
+    for agent in of_unlinked(parents, spawns).agents:
+        a.agent(agent)
+    for by, to in spawns:
+        a.append(by, Spawn, by, to=to)
+    a.append("main", Turn, "main")
+    trace = a.assemble(trace_id="t", task_id="k", source=Source("log", "1"))
+    assert violations(trace) == []
+    assert trace.diagnostics.get("dropped_parents", 0) == len(wrong)
+    assert [agent.parent for agent in trace.agents[1 : 1 + len(parents)]] == [
+        None if place in wrong else parent for place, parent in enumerate(parents.values(), 1)
+    ]
+    assert trace.diagnostics.get("unlinked", 0) == len(parents)
+
+
+@given(st.lists(st.integers(-2, 7), min_size=1, max_size=8))
+def test_who_is_in_a_circle_comes_back_to_himself(parents):
+    """A slow twin: walk up from each agent for as many steps as there are agents. -1 is main, -2 nobody."""
+    names = {-2: "nobody", -1: "main"} | {n: f"a{n}" for n in range(len(parents))}
+    parents = [min(parent, len(parents) - 1) for parent in parents]
+    expected = []
+    for n, parent in enumerate(parents):
+        walked, up = [], parent
+        while up >= 0 and len(walked) <= len(parents):
+            walked.append(up)
+            up = parents[up]
+        if parent == -2 or n in walked:
+            expected.append(n + 1)
+    trace = of_unlinked({names[n]: names[parent] for n, parent in enumerate(parents)})
+    assert [v.path for v in violations(trace)] == [f"$.agents[{place}].parent" for place in expected]
+
+
+def test_a_long_chain_of_parents():
+    chain = {f"a{n}": f"a{n + 1}" for n in range(50_000)} | {"a50000": "main"}
+    assert violations(of_unlinked(chain)) == []
+    assert len(violations(of_unlinked(chain | {"a50000": "a0"}))) == 50_001
 
 
 @pytest.mark.parametrize(

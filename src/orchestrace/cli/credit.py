@@ -17,6 +17,7 @@ from orchestrace.cli.screen import results, show_json, warn
 from orchestrace.cli.sessions import found
 from orchestrace.credit import (
     ADVANTAGE_METHODS,
+    FLAT_METHODS,
     ROW_UNITS,
     SHARE_METHODS,
     Game,
@@ -24,6 +25,7 @@ from orchestrace.credit import (
     assigned,
     closed_game,
     credits_of,
+    flat_credit,
     ledger,
     masked_vote,
     nesting,
@@ -34,7 +36,9 @@ from orchestrace.credit import (
 from orchestrace.errors import InputError
 from orchestrace.trace import Stop, Trace, digest
 
-METHODS = (*SHARE_METHODS, *ADVANTAGE_METHODS)
+COALITIONAL = (*SHARE_METHODS, *FLAT_METHODS)
+"""Methods that ask what a coalition is worth."""
+METHODS = (*COALITIONAL, *ADVANTAGE_METHODS)
 
 
 class _Wanted(NamedTuple):
@@ -59,7 +63,7 @@ class _Result(NamedTuple):
 @click.argument("paths", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
 @click.option("--unit", required=True, type=click.Choice(get_args(UnitKind)), help="Who is credited.")
 @click.option("--method", required=True, type=click.Choice(METHODS), metavar="M",
-              help=f"Shares: {', '.join(SHARE_METHODS)}. Advantages: {', '.join(ADVANTAGE_METHODS)}.")  # fmt: skip
+              help=f"Shares: {', '.join(COALITIONAL)}. Advantages: {', '.join(ADVANTAGE_METHODS)}.")  # fmt: skip
 @click.option("--reward", metavar="CHANNEL", help="A reward channel that the traces carry.")
 @click.option("--outcome", metavar="X", help="The right answer: a team that gives it earns 1, another 0. Or, where the "
               "answers are no numbers, the outcome itself, a number.")  # fmt: skip
@@ -83,7 +87,7 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
     wanted = _Wanted(**asked)
     _check(wanted)
     reads = found(paths, format=format_).reads
-    if wanted.method in SHARE_METHODS:
+    if wanted.method in COALITIONAL:
         credited = [_Result(one.trace, _shares(one, wanted)) for one in reads]
     else:
         credited = _advantages(reads, wanted)
@@ -101,7 +105,7 @@ def _check(wanted: _Wanted) -> None:
     """Refuse what cannot be answered before anything is read."""
     if wanted.reward is not None and wanted.outcome is not None:
         raise click.UsageError("--reward and --outcome both say what was earned; give one")
-    if wanted.method in SHARE_METHODS:
+    if wanted.method in COALITIONAL:
         table = wanted.value is not None and wanted.value not in ("mask", "replay")
         if wanted.value is None or (not table and wanted.reward is None and wanted.outcome is None):
             raise click.UsageError(
@@ -124,6 +128,8 @@ def _check(wanted: _Wanted) -> None:
 
 def _shares(one: Read, wanted: _Wanted) -> Credit:
     nest, game = _game(one, wanted)
+    if wanted.method in FLAT_METHODS:
+        return flat_credit(one.trace, nest, game=game, method=FLAT_METHODS[wanted.method], unit=wanted.unit)
     return ledger(
         nest,
         game,

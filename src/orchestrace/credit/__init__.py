@@ -5,57 +5,153 @@ of units that nest); then the bridge: `nesting` (how the units of a trace nest),
 worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back).
 """
 
+from orchestrace.credit._game import causally_closed
+from orchestrace.credit._vectors import MOST_PLAYERS
+from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
 from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
 from orchestrace.credit.baselines import GroupBaseline
-from orchestrace.credit.by_name import ADVANTAGE_METHODS, SHARE_METHODS, AdvantageMethod
+from orchestrace.credit.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS, AdvantageMethod
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.flat_credit import flat_credit
+from orchestrace.credit.games import banzhaf_value, leave_one_out_value, owen_value, shapley_value, value_vector
 from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
-from orchestrace.credit.levels import LevelShares, causally_closed, coalitions, sampled_winter, winter
+from orchestrace.credit.levels import (
+    MOST_COALITIONS,
+    LevelShares,
+    Path,
+    Tree,
+    coalitions,
+    sampled_winter,
+    units,
+    winter,
+)
 from orchestrace.credit.methods.outcome import grpo, rloo
 from orchestrace.credit.nesting import Nest, Unit, nesting
+from orchestrace.credit.redistribution import (
+    Correction,
+    PrefixLabels,
+    ProcessForm,
+    brier_score,
+    calibration_error,
+    difference_shares,
+    potential_rewards,
+    prefix_labels,
+    process_rewards,
+)
+from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
+from orchestrace.credit.stop_bounds import (
+    Bound,
+    ContinuationFit,
+    continuation_fit,
+    continuation_values,
+    fitted_means,
+    high_value,
+    low_value,
+)
+from orchestrace.credit.stop_chains import Envelope, chain_envelope, chain_go_on_values, chain_values
+from orchestrace.credit.stopping import (
+    LambdaTargets,
+    StopCredit,
+    greedy_stops,
+    hindsight_stops,
+    lambda_targets,
+    policy_go_on_values,
+    snell_values,
+    stop_credit,
+    stop_gradients,
+)
 
 __all__ = [
     "ADVANTAGE_METHODS",
     "EXACT",
     "EXACT_COALITIONS",
+    "FLAT_METHODS",
+    "MOST_COALITIONS",
+    "MOST_PLAYERS",
     "ORDERS",
     "ROW_UNITS",
     "SHARE_METHODS",
     "AdvantageMethod",
     "Advantages",
+    "AnchorBalance",
     "Assigned",
+    "Bound",
     "Coalition",
+    "ContinuationFit",
+    "Correction",
+    "Envelope",
     "Estimates",
     "Game",
     "GroupBaseline",
+    "LambdaTargets",
     "LevelShares",
     "Nest",
+    "Path",
+    "PrefixLabels",
+    "ProcessForm",
     "Rows",
     "Sampling",
     "SequentialGAE",
     "ShapedRewards",
     "Shares",
+    "StopCredit",
+    "Tree",
     "Unit",
+    "anchor_balance",
+    "anchor_values",
     "assigned",
+    "banzhaf_value",
+    "brier_score",
+    "calibration_error",
     "causally_closed",
+    "chain_envelope",
+    "chain_go_on_values",
+    "chain_values",
     "closed_game",
     "coalitions",
+    "connected_sets",
+    "continuation_fit",
+    "continuation_values",
     "credits_of",
+    "difference_shares",
     "discounted",
+    "down_sets",
+    "fitted_means",
+    "flat_credit",
     "gae",
+    "greedy_stops",
     "grpo",
+    "high_value",
+    "hindsight_stops",
+    "lambda_targets",
+    "leave_one_out_value",
     "ledger",
+    "low_value",
     "masked_vote",
+    "myerson_value",
     "nesting",
+    "other_success",
+    "owen_value",
+    "policy_go_on_values",
+    "potential_rewards",
+    "precedence_value",
+    "prefix_labels",
+    "process_rewards",
     "rloo",
     "rows",
     "rows_at",
     "said",
     "sampled_winter",
+    "shapley_value",
+    "snell_values",
+    "stop_credit",
+    "stop_gradients",
     "table_game",
+    "units",
+    "value_vector",
     "whitened",
     "winter",
 ]

@@ -1,9 +1,10 @@
 """Methods that a trace alone can feed, by the names that the command line takes."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from orchestrace.credit.columns import Rows
+from orchestrace.credit.flat_credit import FlatMethod
 from orchestrace.credit.ledger import ShareMethod
 from orchestrace.credit.methods.agents import dr_mas, soft_rank_po
 from orchestrace.credit.methods.outcome import (
@@ -28,6 +29,9 @@ class AdvantageMethod(NamedTuple):
 
 
 SHARE_METHODS: Mapping[str, ShareMethod] = {"winter": "winter", "owen": "owen", "shapley": "shapley"}
+"""Values of units within units."""
+FLAT_METHODS: Mapping[str, FlatMethod] = {m: m for m in get_args(FlatMethod)}
+"""Values of units beside each other."""
 
 ADVANTAGE_METHODS: Mapping[str, AdvantageMethod] = {
     "grpo": AdvantageMethod(grpo, "task"),

@@ -136,7 +136,7 @@ def _sum_of(agent: str, rows: Sequence[CreditRow]) -> CreditRow:
     )
 
 
-def _rows(nest: Nest, shares: LevelShares) -> tuple[CreditRow, ...]:
+def _rows(nest: Nest, shares: LevelShares[float]) -> tuple[CreditRow, ...]:
     errors = shares.std_errors or {}
     return tuple(
         CreditRow(

@@ -109,19 +109,17 @@ def token_weights(
       aggregation: one of the names above.
       mask: [K] True where a token trains.
       sequence: [K] which row each token is in.
-      turn: [K] which turn; turn_mean needs it.
-      rollout: [K] which rollout; per_rollout_mean needs it.
-      longest: L_max; seq_mean_token_sum_norm needs it.
+      turn: [K] which turn, for turn_mean.
+      rollout: [K] which rollout, for per_rollout_mean.
+      longest: L_max.
 
     Raises:
-      ValueError: what the aggregation needs is missing.
+      ValueError: what it needs is missing.
     """
     taken = bools("mask", mask)
     rows = ints("sequence", sequence, like=("mask", len(taken)))
-    if aggregation == "token_mean":
-        return _even(taken, np.zeros(len(taken), np.int64))
-    if aggregation == "seq_mean_token_mean":
-        return _even(taken, grouped(rows))
+    if aggregation in ("token_mean", "seq_mean_token_mean"):
+        return _even(taken, grouped(rows) if aggregation == "seq_mean_token_mean" else np.zeros_like(rows))
     if aggregation == "per_rollout_mean":
         return _even(taken, grouped(_needed("rollout", rollout, aggregation, len(taken))))
     if aggregation == "turn_mean":

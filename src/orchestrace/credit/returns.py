@@ -7,6 +7,7 @@
 arXiv 1506.02438); the multi-agent order is MARFT's (arXiv 2504.16129).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -120,25 +121,22 @@ class SequentialGAE:
         bootstrap: ArrayLike | None = None,
         **keys: ArrayLike,
     ) -> tuple[Advantages, Floats]:
-        """[D] advantages and value targets, independent of the order of the rows.
+        """[D] advantages and value targets, independent of the order of the rows. All columns are [D].
 
         Args:
-          rewards: [D].
-          values: [D] V.
-          position: [D] place in the sequence; strictly increasing within one.
-          terminal: [D] True at the row that ended its sequence; None: the last of each. Only the last may be.
-          bootstrap: [D] V beyond each row, read only at the last row of a sequence that is not terminal; None: 0.
-          **keys: [D] the columns that `order` names.
+          rewards: r.
+          values: V.
+          position: place in the sequence, no two alike.
+          terminal: True at a row that ended its sequence; None: the last of each.
+          bootstrap: V beyond a last row that is not terminal; None: 0.
+          **keys: the columns that `order` names.
 
         Raises:
           ValueError: columns that do not fit, a position that stands twice, a terminal row before the last.
         """
         r = floats("rewards", rewards)
         v = floats("values", values, like=("rewards", len(r)))
-        lacking = [name for name in self.order if name not in keys]
-        if lacking:
-            raise ValueError(f"order names {lacking[0]!r}, which was not given")
-        groups = grouped(*(ints(name, keys[name], like=("rewards", len(r))) for name in self.order))
+        groups = grouped(*(self._column(name, keys, len(r)) for name in self.order))
         place = ints("position", position, like=("rewards", len(r)))
         line = np.lexsort((place, groups))
         ends = None if terminal is None else bools("terminal", terminal, like=("rewards", len(r)))
@@ -153,6 +151,11 @@ class SequentialGAE:
             ahead = r[row] + self.discount * following - v[row] + self.discount * self.lam * ahead
             advantages[row], following = ahead, v[row]
         return Advantages(values=advantages, groups=groups), advantages + v
+
+    def _column(self, name: str, keys: Mapping[str, ArrayLike], length: int) -> Ints:
+        if name not in keys:
+            raise ValueError(f"order names {name!r}, which was not given")
+        return ints(name, keys[name], like=("rewards", length))
 
 
 def discounted(rewards: ArrayLike, *, discount: float, rollout: ArrayLike, position: ArrayLike) -> Floats:

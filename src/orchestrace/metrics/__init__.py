@@ -7,7 +7,7 @@ E1 to E4 are the survey's dimensions of evaluation (arXiv 2605.02801, section 9)
 """
 
 from orchestrace.metrics.busy import Busy, Work, busy_lanes, work
-from orchestrace.metrics.collaboration import Collaboration, collaboration
+from orchestrace.metrics.collaboration import Collaboration, collaboration, taken_up
 from orchestrace.metrics.critical_path import Segment, critical_path
 from orchestrace.metrics.critical_steps import critical_steps
 from orchestrace.metrics.flow import Ratio, error_amplification, useful_utilisation
@@ -46,6 +46,7 @@ __all__ = [
     "parallelism",
     "pauses",
     "spans",
+    "taken_up",
     "token_totals",
     "tool_names",
     "union",

@@ -4,6 +4,7 @@
 the command line and the viewer do.
 """
 
+from orchestrace.report.credit import CreditSection, LostWord
 from orchestrace.report.document import (
     AgentRow,
     Checklist,
@@ -14,19 +15,29 @@ from orchestrace.report.document import (
     TeamAndRoles,
     TraceScale,
 )
-from orchestrace.report.figures import Figure, counted, doubts, key_figures, parallelism_figures, team_figures
+from orchestrace.report.figures import (
+    Figure,
+    counted,
+    credit_sentences,
+    doubts,
+    key_figures,
+    parallelism_figures,
+    team_figures,
+)
 from orchestrace.report.headline import headline
 from orchestrace.report.summary import report
 from orchestrace.report.timeline import Block, Lane, timeline
-from orchestrace.report.words import by_descent, called, clock, duration, noted, tokens
+from orchestrace.report.words import by_descent, called, clock, duration, noted, silent, tokens, told_tokens
 
 __all__ = [
     "AgentRow",
     "Block",
     "Checklist",
+    "CreditSection",
     "EvidenceCounts",
     "Figure",
     "Lane",
+    "LostWord",
     "Report",
     "RewardChannels",
     "SafetyInstrumentation",
@@ -36,6 +47,7 @@ __all__ = [
     "called",
     "clock",
     "counted",
+    "credit_sentences",
     "doubts",
     "duration",
     "headline",
@@ -43,7 +55,9 @@ __all__ = [
     "noted",
     "parallelism_figures",
     "report",
+    "silent",
     "team_figures",
     "timeline",
     "tokens",
+    "told_tokens",
 ]

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from orchestrace.metrics import Collaboration, Overhead, Parallelism, TokenTotals
+from orchestrace.report.credit import CreditSection
 from orchestrace.trace import Source
 
 
@@ -120,6 +121,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     parallelism: Parallelism
     collaboration: Collaboration
     overhead: Overhead
+    credit: CreditSection
     checklist: Checklist
     diagnostics: Mapping[str, int]
     """What was skipped, repaired or guessed, counted by kind."""

@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from orchestrace.report.document import Report
-from orchestrace.report.words import duration, tokens
+from orchestrace.report.words import DOUBTFUL_OUTPUT, called, duration, silent, tokens
 
 UNKNOWN = "–"
 """Stands for a value that is not known, or that there is none of; the reason stands beside it."""
+
+
+MOST_LOST = 6
+"""Unread returns that are named one by one."""
 
 
 class Figure(NamedTuple):
@@ -27,7 +31,7 @@ def key_figures(report: Report) -> list[Figure]:
         Figure("Work", _time(told.work_s), _WORK),
         Figure("Speed-up", _times(told.speedup), _SPEEDUP),
         Figure("Most at once", _count(told.peak_concurrency), "agents busy at one time"),
-        Figure("Tokens", _tokens(report.tokens.total), "of all agents, cache included"),
+        Figure("Tokens", _tokens(report.tokens.total), "of all agents that left a turn, cache included"),
     ]
     return [figure for figure in found if figure.value]
 
@@ -49,6 +53,20 @@ def parallelism_figures(report: Report) -> Iterator[Figure]:
     )
     for key, value, name, meaning in rows:
         yield _known(report, f"parallelism.{key}", value, name=name, meaning=meaning)
+
+
+def credit_sentences(report: Report) -> list[str]:
+    """What can be said about credit without replays, and what more would take; findings first."""
+    told, names = report.credit, {row.id: called(row) for row in report.agents}
+    lines = [finding.says for finding in told.findings]
+    for word in told.unread_returns[:MOST_LOST]:
+        spent = f", who used {tokens(word.tokens)} tokens" if word.tokens is not None else ""
+        lines.append(f"Return {word.event} of {names.get(word.agent, word.agent)}{spent}, was never read.")
+    if len(told.unread_returns) > MOST_LOST:
+        lines.append(f"So were {len(told.unread_returns) - MOST_LOST:,} more; --json lists them all.")
+    if told.wasted_share:
+        lines.append(f"{told.wasted_share:.0%} of all tokens went into what nobody read.")
+    return [*lines, "Shares and advantages need a reward: orchestrace credit --help."]
 
 
 def team_figures(report: Report) -> Iterator[Figure]:
@@ -73,13 +91,23 @@ def team_figures(report: Report) -> Iterator[Figure]:
     kinds = (("input", t.input), ("output", t.output), ("cache read", t.cache_read), ("cache write", t.cache_write))
     for kind, n in kinds:
         key = f"tokens.{kind.replace(' ', '_')}"
-        yield _known(report, key, "" if n is None else f"{n:,}", name=f"Tokens, {kind}", meaning="")
+        doubtful = kind == "output" and report.diagnostics.get(DOUBTFUL_OUTPUT, 0)
+        meaning = f"at least: {doubtful:,} turns carry a placeholder" if doubtful else ""
+        yield _known(report, key, "" if n is None else f"{n:,}", name=f"Tokens, {kind}", meaning=meaning)
 
 
 def doubts(report: Report) -> list[Figure]:
-    """What may make a time longer or shorter than the work was; empty where nothing is known to."""
+    """What makes a total or a time say less than it seems to; empty where nothing is known to."""
     told = report.parallelism
     found = []
+    lost = silent(report)
+    if lost:
+        why = "their logs are missing, or they never acted: their tokens and times are in no total"
+        found.append(Figure("spawned agents without a turn", f"{lost:,}", why))
+    doubtful = report.diagnostics.get(DOUBTFUL_OUTPUT, 0)
+    if doubtful:
+        why = "the log holds a placeholder far below what was written: output tokens and overhead are lower bounds"
+        found.append(Figure("turns with doubtful output tokens", f"{doubtful:,}", why))
     if told.long_calls and report.clock != "simulated":
         why = f"{duration(told.long_calls_s)} in all; waiting for a permission inside a call counts as work"
         found.append(Figure("tool calls over a minute", f"{told.long_calls:,}", why))

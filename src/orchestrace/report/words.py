@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
-from orchestrace.report.document import AgentRow
+from orchestrace.report.document import AgentRow, Report
+
+DOUBTFUL_OUTPUT = "doubtful_output_tokens"
+"""Diagnostic: turns whose output tokens are a placeholder, far below what was written."""
 
 
 def clock(seconds: float) -> str:
@@ -34,6 +37,23 @@ def tokens(n: int) -> str:
     if n < 1_000:
         return str(n)
     return f"{n / 1_000:.0f}k" if n < 999_500 else f"{n / 1_000_000:.1f}M"
+
+
+def silent(report: Report) -> int:
+    """How many spawned agents left no turn and no tool call: their logs are missing, or they never acted."""
+    return sum(not row.turns and row.busy_s is None and row.parent is not None for row in report.agents)
+
+
+def told_tokens(report: Report) -> str:
+    """The tokens in words, with what is not in them: `802,567 tokens, 15,220 of them output`; empty: not known."""
+    totals = report.tokens
+    if totals.total is None:
+        return ""
+    doubtful = report.diagnostics.get(DOUBTFUL_OUTPUT, 0)
+    least = "at least " if doubtful else ""
+    said = f"{totals.total:,} tokens, {least}{totals.output or 0:,} of them output"
+    lost = silent(report)
+    return said + (f", without those of {lost:,} spawned {'agent' if lost == 1 else 'agents'}" if lost else "")
 
 
 def by_descent(rows: Sequence[AgentRow]) -> list[AgentRow]:

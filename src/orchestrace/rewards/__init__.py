@@ -10,8 +10,10 @@ from orchestrace.rewards import (
     balance,
     compose,
     debate,
+    drift,
     fold,
     graders,
+    hacking,
     orchestration,
     parl,
     process,
@@ -19,15 +21,19 @@ from orchestrace.rewards import (
     schedules,
     team,
     tool,
+    waste,
     wideseek,
 )
 from orchestrace.rewards.absence import Rewards, Unavailable, rows
 from orchestrace.rewards.balance import Moments, Spread
 from orchestrace.rewards.compose import Channel, Composed, Term, composed
+from orchestrace.rewards.findings import Finding
+from orchestrace.rewards.hacking import detect
 
 __all__ = [
     "Channel",
     "Composed",
+    "Finding",
     "Moments",
     "Rewards",
     "Spread",
@@ -38,8 +44,11 @@ __all__ = [
     "compose",
     "composed",
     "debate",
+    "detect",
+    "drift",
     "fold",
     "graders",
+    "hacking",
     "orchestration",
     "parl",
     "process",
@@ -48,5 +57,6 @@ __all__ = [
     "schedules",
     "team",
     "tool",
+    "waste",
     "wideseek",
 ]

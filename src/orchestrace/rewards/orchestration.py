@@ -39,7 +39,9 @@ def parallel_speedup(trace: Trace, _evidence: Evidence, *, tools: ToolNames = NO
     """1 − span / work: 0 where everything was done one after the other, towards 1 the wider the team.
 
     In seconds where enough of them are known (`metrics.parallelism`), else in turns, with critical steps as the span;
-    `why` says which. Source: the survey's reading of PARL (arXiv 2605.02801) as a speed-up; the form is ours.
+    `why` says which. It speaks of the graph: agents that could have run side by side count as if they had, whatever
+    held them up; `serial_speedup` speaks of the clock. Source: the survey's reading of PARL (arXiv 2605.02801) as a
+    speed-up; the form is ours.
 
     Args:
       trace: the rollout.

@@ -336,15 +336,21 @@ def _records(die: Random, size: int) -> tuple[list[Event], Assembler]:
     assembler.agent(Agent("main"))
     assembler.agent(Agent("a", parent="main"))
     assembler.agent(Agent("b", parent=die.choice(["main", "a", None])))
+    if die.random() < 0.3:
+        parent = die.choice(["lost", "nobody", "b", None])
+        assembler.agent(Agent("lost", role="half \udfff", unlinked=True, parent=parent))
     made: list[Event] = []
     for _ in range(size):
         fields: dict[str, Any] = {
             "t": die.choice([None, 0.0, float(die.randrange(9)), -1.0, float("nan"), float("inf")]),
             "duration_s": die.choice([None, 1.0, -1.0]),
             "turn": die.choice([None, *[event.id for event in made[-5:]], "nowhere.0"]),
-            "labels": die.choice([{}, {"x": float("nan")}]),
+            "labels": die.choice([{}, {"x": float("nan")}, {"x": "half \ud800", "y": -0.0}]),
+            "choice": die.choice([None, None, Choice("O1", ("a",), die.randrange(2), logprob=float("-inf"))]),
         }
         make = die.choice(_LOGGED)
+        if make is Turn:
+            fields["tokens"] = die.choice([None, Tokens(output=-1), Tokens(output=1, reasoning=2)])
         if make in (Spawn, Return, Message, Delegate, Despawn):
             fields["to"] = die.choice(names)
         if make is ToolResult:

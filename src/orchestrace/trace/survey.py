@@ -25,13 +25,11 @@ Writing
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
-from sys import float_info
 from typing import Any
 
 import msgspec
 
 from orchestrace.errors import TraceError
-from orchestrace.trace.build import finite_header
 from orchestrace.trace.codec import encode
 from orchestrace.trace.events import (
     KINDS,
@@ -54,6 +52,7 @@ from orchestrace.trace.events import (
     kind,
 )
 from orchestrace.trace.survey_form import COUNTED_COSTS, Document, DocumentEdge, checked
+from orchestrace.trace.values import MEASURES, as_float, header_with_floats, is_finite
 
 ADAPTER = "survey"
 _PREFIX = "survey."
@@ -91,7 +90,7 @@ def load(data: bytes) -> Trace:
         events=tuple(events),
         edges=tuple(Edge(edge.src, edge.dst, edge.type) for edge in document.edges),
         diagnostics={name: n for name, n in counted.items() if n},
-        **finite_header({"rewards": document.rewards, "costs": document.costs, "metrics": document.metrics}),
+        **header_with_floats({name: getattr(document, name) for name in MEASURES}),
     )
 
 
@@ -99,7 +98,8 @@ def dump(trace: Trace) -> bytes:
     """A document that is valid under the survey's schema, as JSON with sorted keys: equal traces, equal bytes.
 
     Raises:
-      TraceError: the trace holds no event that the survey's form can hold, an id is empty, or a number is not finite.
+      TraceError: the trace holds no event that the survey's form can hold, an id is empty, a number is not finite, or a
+        text holds a lone surrogate.
     """
     names = [("trace_id", trace.trace_id), ("task_id", trace.task_id)]
     for place, name in names + [(f"events[{n}]", event.id and event.agent) for n, event in enumerate(trace.events)]:
@@ -123,7 +123,10 @@ def dump(trace: Trace) -> bytes:
     }
     said = {"system": trace.system, "topology": trace.topology, "metrics": dict(trace.metrics) or None}
     document |= {name: value for name, value in said.items() if value is not None}
-    data = msgspec.json.encode(document, order="sorted")
+    try:
+        data = msgspec.json.encode(document, order="sorted")
+    except ValueError:  # a lone surrogate
+        data = b"null"
     if b"null" in data:  # how NaN and infinities are written; texts have the word too
         encode(trace)  # which names the place
     return data
@@ -160,7 +163,7 @@ def _event(raw: Mapping[str, Any], caller: tuple[str, str] | None) -> tuple[Even
         if fields["agent"] != caller[1]:
             labels[_PREFIX + "agent"] = fields["agent"]
             fields["agent"] = caller[1]
-    fields |= {name: float(fields[name]) + 0.0 for name in _NUMBERS if name in fields}
+    fields |= {name: as_float(fields[name]) for name in _NUMBERS if name in fields}
     return kind_(**fields, labels=labels), dropped
 
 
@@ -174,7 +177,7 @@ def _fits(name: str, value: Any, kind_: type[Event]) -> bool:
     if name == "status":
         return value in (_STATUSES[:3] if kind_ is ToolResult else _STATUSES[3:])
     if name in _NUMBERS:
-        return type(value) in (int, float) and abs(value) <= float_info.max
+        return type(value) in (int, float) and is_finite(value)
     return isinstance(value, bool) if name == "delivered" else bool(value != "")
 
 

@@ -8,12 +8,14 @@ from orchestrace.report import (
     by_descent,
     called,
     counted,
+    credit_sentences,
     duration,
     headline,
     key_figures,
     noted,
     parallelism_figures,
     team_figures,
+    told_tokens,
 )
 from orchestrace.trace import Trace
 from orchestrace.viewer.lanes import lanes_svg
@@ -116,6 +118,8 @@ def session_sections(session: Session, *, prefix: str = "") -> list[Markup]:
         section("Who was spawned by whom", tree(_nodes(report)), anchor=f"{prefix}tree"),
         section("Who did what when", *parts, anchor=f"{prefix}lanes"),
         section("In numbers", _numbers(report), _path(report), anchor=f"{prefix}figures"),
+        section("Credit", element("ul", *(element("li", line) for line in credit_sentences(report))),
+                anchor=f"{prefix}credit"),
         section("What was skipped, repaired or guessed", figures_table("Counts", counted(report)),
                 anchor=f"{prefix}diagnostics"),
     ]  # fmt: skip
@@ -129,6 +133,8 @@ def _header(report: Report, level: str = "h1") -> list[Markup]:
         f"{len(report.agents):,} {'agent' if len(report.agents) == 1 else 'agents'}",
         f"{n:,} events" + ("" if elapsed is None else f" in {duration(elapsed)}"),
     ]
+    if told_tokens(report):
+        said.append(told_tokens(report))
     if report.started_at:
         said.append(f"from {report.started_at}")
     return [

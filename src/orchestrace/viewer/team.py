@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrace import metrics
-from orchestrace.metrics import Work, tool_names, work
+from orchestrace.metrics import Work, taken_up, tool_names, work
 from orchestrace.report import Report, by_descent, called, duration, noted
 from orchestrace.trace import (
     Aggregate,
@@ -112,7 +112,7 @@ def _mark(event: Event, t: float, place: Mapping[str, int], kind: BlockKind, sai
 
 
 def _arrows(trace: Trace, place: Mapping[str, int], spans: Mapping[str, tuple[float, float]]) -> Iterator[Arrow]:
-    read = {i for e in trace.events if isinstance(e, Aggregate) for i in e.inputs}
+    read = taken_up(trace)
     index = {e.id: e for e in trace.events}
     arrival = {edge.src: index[edge.dst].t for edge in trace.edges if edge.type == "message" and edge.dst in index}
     for event in trace.events:

@@ -18,10 +18,21 @@ from orchestrace.adapters.claude_code.steps import Mark, Meta, Mode, Seen, Track
 from orchestrace.adapters.lines import Fingerprint, objects, unpacked
 from orchestrace.adapters.reading import Files, Match, Read, Skip
 from orchestrace.errors import LogError
-from orchestrace.trace import Assembler, Content, Harness, Parent, Source, SourceFile, Trace, described, json_document
+from orchestrace.trace import (
+    Assembler,
+    Content,
+    Harness,
+    Parent,
+    Source,
+    SourceFile,
+    Spawn,
+    Trace,
+    described,
+    json_document,
+)
 
 NAME = "claude_code"
-VERSION = "1"
+VERSION = "2"
 """Raised whenever the same bytes give another trace."""
 MAX_TEXT = 16 << 20
 """Characters of one text that are kept beside the trace. Of a longer one hash and length stay (`withheld`)."""
@@ -139,7 +150,7 @@ class _Import:
         for diagnostic, n in self._counts.items():
             self._assembler.count(diagnostic, n)
         trace = self._assembler.assemble(**self._header(stage))
-        return _from_zero(trace, t0)
+        return _in_spawn_order(_from_zero(trace, t0))
 
     def _header(self, stage: Stage) -> dict[str, Any]:
         session = self._session
@@ -197,3 +208,14 @@ def _from_zero(trace: Trace, t0: float | None) -> Trace:
             event if event.t is None else replace(event, t=round(event.t - first, 6) + 0.0) for event in events
         )
     return replace(trace, events=events, clock="derived", started_at=iso(t0 + first))
+
+
+def _in_spawn_order(trace: Trace) -> Trace:
+    """The trace with its agents as they came: the session's own, those that were spawned, those of whom no spawn tells.
+
+    The order of their files says nothing: the files are named at random.
+    """
+    spawns = [event.to for event in trace.events if isinstance(event, Spawn)]
+    places = {name: place for place, name in enumerate([MAIN, *spawns])}
+    agents = sorted(trace.agents, key=lambda agent: places.get(agent.id, len(places)))
+    return msgspec.structs.replace(trace, agents=tuple(agents))

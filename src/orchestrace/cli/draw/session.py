@@ -20,6 +20,7 @@ from orchestrace.report import (
     by_descent,
     called,
     clock,
+    credit_sentences,
     doubts,
     duration,
     headline,
@@ -27,6 +28,7 @@ from orchestrace.report import (
     team_figures,
     timeline,
     tokens,
+    told_tokens,
 )
 from orchestrace.trace import Trace, observations
 
@@ -58,6 +60,7 @@ def session(report: Report, trace: Trace, *, width: int, ascii_only: bool = Fals
     yield from _titled("Figures", _figures(parallelism_figures(report), width=width))
     yield from _titled("Critical path", _critical_path(report, names, width=width))
     yield from _titled("Together", _figures(team_figures(report), width=width))
+    yield from _titled("Credit", [Padding(said(line), (0, 0, 0, INDENT)) for line in credit_sentences(report)])
     yield from _titled("Read with care", _care(report, trace))
     yield Text()
 
@@ -97,8 +100,7 @@ def _subtitle(report: Report) -> Text:
     events = sum(report.counts.values())
     parts = [report.trace_id, report.system or "", report.topology or ""]
     parts += [(report.started_at or "")[:19].replace("T", " "), f"{events:,} {'event' if events == 1 else 'events'}"]
-    if report.tokens.total is not None:
-        parts.append(f"{report.tokens.total:,} tokens, {report.tokens.output or 0:,} of them output")
+    parts.append(told_tokens(report))
     if report.usd is not None:
         parts.append(f"${report.usd:,.2f}")
     return said(" · ".join(part for part in parts if part), "dim")
