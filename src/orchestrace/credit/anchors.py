@@ -1,63 +1,80 @@
-"""Groups of turns that met the same state (GiGPO's anchors)."""
+"""Steps along a rollout, and groups of those that met the very same state (GiGPO's anchors)."""
+
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from orchestrace.credit._arrays import Floats, floats
-from orchestrace.credit.baselines import GroupBaseline, grouped
-from orchestrace.credit.columns import Rows, rows
-from orchestrace.credit.results import Advantages
+from orchestrace.credit._arrays import Floats, Ints, floats, ints
+from orchestrace.credit.baselines import GroupBaseline, Standing, grouped
+from orchestrace.credit.columns import Rows
+
+T = TypeVar("T", np.float64, np.int64)
 
 
-def step_returns(given: Rows, step_rewards: ArrayLike, *, discount: float) -> Floats:
-    """[D] R_t = Σ_{k ≥ t} γ^{k − t} r_k along each rollout, by the place of its turns (`turn`).
+def step_returns(rewards: ArrayLike, *, lane: ArrayLike, step: ArrayLike, discount: float = 1.0) -> Floats:
+    """[D] R_t = Σ_{k ≥ t} γ^{k − t} r_k along each lane.
 
-    Rows of one rollout with the same `turn` are agents acting in one step: the step's reward, that of its first row, is
-    counted once.
+    Rows of one lane with the same step are agents that acted in it together: its reward counts once.
 
     Args:
-      given: the rows; `turn` is the place of the step in the rollout.
-      step_rewards: [D].
+      rewards: [D] of the steps.
+      lane: [D] what the steps follow each other in: a rollout, or one role of it.
+      step: [D] number of the step; missing numbers are steps without reward.
       discount: γ in [0, 1].
+
+    Raises:
+      ValueError: columns that do not fit, γ outside [0, 1], rows of one step with different rewards.
     """
-    rewards = floats("step_rewards", step_rewards, like=("rewards", len(given)))
-    order = np.lexsort((np.arange(len(given)), given.turn, given.rollout))
-    returns = np.zeros(len(given))
-    ahead, step, rollout = 0.0, None, None
-    steps: dict[tuple[np.int64, np.int64], float] = {}
-    for row in order:
-        steps.setdefault((given.rollout[row], given.turn[row]), rewards[row])
-    of_step: dict[tuple[np.int64, np.int64], float] = {}
-    for key in reversed(list(steps)):
-        if key[0] != rollout:
-            ahead, rollout, step = 0.0, key[0], None
-        gap = 1 if step is None else int(step - key[1])
-        ahead = steps[key] + discount**gap * ahead if step is not None else steps[key]
-        of_step[key], step = ahead, key[1]
-    for row in order:
-        returns[row] = of_step[given.rollout[row], given.turn[row]]
-    return returns
+    if not 0 <= discount <= 1:
+        raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
+    given = floats("rewards", rewards)
+    lanes, steps = (ints(name, key, like=("rewards", len(given))) for name, key in (("lane", lane), ("step", step)))
+    at = grouped(lanes, steps)
+    returns = _of_each(at, given)
+    home, number = _of_each(at, lanes), _of_each(at, steps)
+    different = np.flatnonzero(returns[at] != given)
+    if different.size:
+        i = different[0]
+        raise ValueError(f"rewards[{i}] is {given[i]}, but another row of step {steps[i]} has {returns[at[i]]}")
+    left = _left(home)
+    for places in np.split(np.argsort(left, kind="stable"), np.cumsum(np.bincount(left))[:-1])[1:]:
+        gap = number[places + 1] - number[places]
+        returns[places] += np.power(discount, gap, dtype=np.float64) * returns[places + 1]
+    return returns[at]
 
 
-def anchored(given: Rows, returns: ArrayLike, *, baseline: GroupBaseline) -> Advantages:
-    """[D] each turn's return against the other turns that met the very same context, in any rollout of the task.
+def turns_left(rows: Rows) -> Ints:
+    """[D] how many later turns the row's role has in its rollout."""
+    lane = grouped(rows.rollout, rows.role)
+    at = grouped(lane, rows.turn)
+    return _left(_of_each(at, lane))[at]
+
+
+def anchored(rows: Rows, rule: GroupBaseline) -> Standing:
+    """What each row is held against among those that met the very same context, in any rollout of its task.
+
+    A state that one rollout meets twice is in the group twice. Contexts are equal or not: grouping by similarity, as
+    GiGPO's code offers, depends on the order of the rows.
 
     Args:
-      given: rows with `context`.
-      returns: [D] the step returns.
-      baseline: its key is replaced by task and context, every row counting.
+      rows: with `context`, and step returns as rewards.
+      rule: its key and weighting are replaced.
     """
-    columns = {name: getattr(given, name) for name in Rows.__slots__ if name != "rewards"}
-    by_context = GroupBaseline(
-        key=("task", "context"), weighting="row", baseline=baseline.baseline, scale=baseline.scale, ddof=baseline.ddof
-    )
-    return by_context.advantages(rows(returns, **columns))
+    return replace(rule, key=("task", "context"), weighting="row").standing(rows)
 
 
-def agreed(given: Rows) -> bool:
-    """Whether rows of one rollout all carry one reward."""
-    owners = grouped(given.rollout)
-    low, high = np.full(owners.max(initial=0) + 1, np.inf), np.full(owners.max(initial=0) + 1, -np.inf)
-    np.minimum.at(low, owners, given.rewards)
-    np.maximum.at(high, owners, given.rewards)
-    return bool((low >= high).all())
+def _of_each(at: Ints, column: NDArray[T]) -> NDArray[T]:
+    """A row's entry for each different place."""
+    found = np.empty(at.max(initial=-1) + 1, column.dtype)
+    found[at] = column
+    return found
+
+
+def _left(lane: Ints) -> Ints:
+    """[P] how many places of its lane come after each; places lie in order."""
+    last = np.append(np.flatnonzero(np.diff(lane)), len(lane) - 1) if len(lane) else np.zeros(0, np.int64)
+    size = np.diff(last, prepend=-1)
+    left: Ints = np.repeat(last, size) - np.arange(len(lane))
+    return left

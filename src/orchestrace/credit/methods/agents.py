@@ -1,16 +1,19 @@
 """Each agent against itself: Dr. MAS, MAGRPO, SHARP, CCPO, SoftRankPO."""
 
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orchestrace.credit._arrays import Floats, floats
-from orchestrace.credit.baselines import GroupBaseline
+from orchestrace.credit._arrays import floats
+from orchestrace.credit.baselines import GroupBaseline, Weighting
 from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.ranks import normal_quantiles, soft_ranks
-from orchestrace.credit.results import Advantages, Sampling, Shares
+from orchestrace.credit.results import Advantages, Sampling, ShapedRewards, Shares
 
 
-def dr_mas(given: Rows) -> Advantages:
+def dr_mas(given: Rows, *, weighting: Weighting = "row") -> Advantages:
     """Each agent's rows by that agent's own mean and deviation, so that no agent gets a constant push.
 
     Source: Dr. MAS, arXiv 2602.08847
@@ -19,9 +22,9 @@ def dr_mas(given: Rows) -> Advantages:
     Formula: A_i = (R_i − mean_{g,k}) / (std_{g,k} + ε) over the rows of agent k in task g
     Data: rewards; task, rollout, agent
     Evidence: confirmed in code
-    Departures: a group of one gives 0; every row counts, as in its code, so an agent called often weighs a rollout more
+    Departures: a group of one gives 0; every row counts, as in its code; weighting="rollout": each rollout once
     """
-    return GroupBaseline(key=("task", "agent"), weighting="row", scale="std_group").advantages(given)
+    return GroupBaseline(key=("task", "agent"), weighting=weighting, scale="std_group").advantages(given)
 
 
 def magrpo(given: Rows) -> Advantages:
@@ -38,23 +41,24 @@ def magrpo(given: Rows) -> Advantages:
     return GroupBaseline(key=("task", "context", "agent")).advantages(given)
 
 
-def magrpo_cross(joint_rewards: ArrayLike) -> tuple[Advantages, ...]:
-    """Every combination of the agents' samples: a sample's return is the mean over the others' samples.
+def magrpo_cross(joint_rewards: ArrayLike, *, reduction: Literal["mean", "sum"] = "mean") -> tuple[Advantages, ...]:
+    """Every combination of the agents' samples: a sample's return is taken over what the others said.
 
     Source: MAGRPO, arXiv 2508.04652 (CoMLRL, cross)
     Unit: agent, turn
     Kind: advantage
     Formula: R_{a,c} = mean of r over the joint actions in which agent a says c; A = R − mean over c
-    Data: [K, ..., K] rewards, one axis an agent
+    Data: [K_1, ..., K_n] rewards, one axis an agent; the result has one entry an agent
     Evidence: confirmed in code
-    Departures: the mean, not the sum of its code, whose scale grows as K^(n − 1)
+    Departures: the mean; reduction="sum" is its code's, which grows with the number of the others' samples
     """
-    table = np.asarray(joint_rewards, np.float64)
-    if not np.isfinite(table).all():
-        raise ValueError("joint_rewards must be finite")
+    table = floats("joint_rewards", joint_rewards, ndim=max(np.ndim(joint_rewards), 1))
+    if reduction not in ("mean", "sum"):
+        raise ValueError(f"reduction={reduction!r} is none of mean, sum")
     found = []
-    for axis in range(table.ndim):
-        returns = table.mean(axis=tuple(other for other in range(table.ndim) if other != axis))
+    for axis, samples in enumerate(table.shape):
+        each = np.moveaxis(table, axis, 0).reshape(samples, table.size // max(samples, 1))
+        returns = each.sum(axis=1) if reduction == "sum" else each.mean(axis=1)
         found.append(GroupBaseline().advantages(rows(returns)))
     return tuple(found)
 
@@ -70,12 +74,9 @@ def sharp_loo(given: Rows, marginals: ArrayLike, *, tools: ArrayLike, weights: t
     Evidence: secondary
     Departures: weights and masking are not published; Δ is leave-one-out, so the terms do not add up to the reward
     """
-    shaped = (
-        given.rewards
-        + weights[0] * floats("marginals", marginals, like=("rewards", len(given)))
-        + weights[1] * floats("tools", tools, like=("rewards", len(given)))
-    )
-    return dr_mas(_with_rewards(given, shaped))
+    count = ("rewards", len(given))
+    shaped = given.rewards + weights[0] * floats("marginals", marginals, like=count)
+    return _sharp(given, shaped + weights[1] * floats("tools", tools, like=count))
 
 
 def sharp_shapley(given: Rows, shares: ArrayLike, *, tools: ArrayLike, weights: tuple[float, float]) -> Advantages:
@@ -89,7 +90,9 @@ def sharp_shapley(given: Rows, shares: ArrayLike, *, tools: ArrayLike, weights: 
     Evidence: ours
     Departures: the paper calls a leave-one-out marginal Shapley; this one asks for the value itself
     """
-    return sharp_loo(given, shares, tools=tools, weights=weights)
+    count = ("rewards", len(given))
+    shaped = given.rewards + weights[0] * floats("shares", shares, like=count)
+    return _sharp(given, shaped + weights[1] * floats("tools", tools, like=count))
 
 
 def ccpo_shapley(solo: ArrayLike, joint: ArrayLike) -> tuple[Shares, ...]:
@@ -112,7 +115,14 @@ def ccpo_shapley(solo: ArrayLike, joint: ArrayLike) -> tuple[Shares, ...]:
     )
 
 
-def ccpo(joint: ArrayLike, solo_mean: ArrayLike, *, weight: float = 0.2) -> tuple[Floats, Floats]:
+class ThinkerSolver(NamedTuple):
+    """What each of the two is paid, [B] games."""
+
+    thinker: ShapedRewards
+    solver: ShapedRewards
+
+
+def ccpo(joint: ArrayLike, solo_mean: ArrayLike, *, weight: float = 0.2) -> ThinkerSolver:
     """Current recipe: the thinker is paid for turning a failure into a success, and fined for the reverse.
 
     Source: CCPO / SEPO, arXiv 2603.21563 (current code)
@@ -126,7 +136,8 @@ def ccpo(joint: ArrayLike, solo_mean: ArrayLike, *, weight: float = 0.2) -> tupl
     both = floats("joint", joint)
     alone = floats("solo_mean", solo_mean, like=("joint", len(both)))
     helped, hurt = (both > 0) & (alone < 0), (both < 0) & (alone > 0)
-    return both + weight * (helped.astype(np.float64) - hurt), both
+    added = weight * (helped.astype(np.float64) - hurt)
+    return ThinkerSolver(ShapedRewards(raw=both, added=added), ShapedRewards(raw=both, added=np.zeros(len(both))))
 
 
 def soft_rank_po(given: Rows, *, temperature: float = 0.1) -> Advantages:
@@ -136,22 +147,18 @@ def soft_rank_po(given: Rows, *, temperature: float = 0.1) -> Advantages:
     Unit: turn
     Kind: advantage
     Formula: rank_i = 1 + Σ σ((r_i − r_j) / τ); A_i = Φ⁻¹((rank_i − ½) / G), less their mean
-    Data: rewards; task
+    Data: rewards, one a rollout; task, rollout
     Evidence: secondary
     Departures: the smoothing is ours; centred, since the quantiles of soft ranks do not sum to 0
     """
-    from orchestrace.credit.baselines import grouped
-
-    groups = grouped(given.task)
-    values = np.zeros(len(given))
-    count = np.bincount(groups, minlength=1)
-    for group in np.flatnonzero(count > 1):
-        members = np.flatnonzero(groups == group)
-        quantiles = normal_quantiles(soft_ranks(given.rewards[members], temperature=temperature), len(members))
-        values[members] = quantiles - quantiles.mean()
-    return Advantages(values=values, groups=groups, degenerate=int((count[groups] < 2).sum()))
+    voters = GroupBaseline().voters(given)
+    ranks = soft_ranks(voters.rewards, temperature=temperature, groups=voters.home)
+    scores = normal_quantiles(ranks, voters.size[voters.home])
+    mean = np.bincount(voters.home, scores) / voters.size
+    alone = voters.size[voters.groups] < 2
+    values = np.where(alone, 0.0, (scores - mean[voters.home])[voters.owner])
+    return Advantages(values=values, groups=voters.groups, degenerate=int(alone.sum()))
 
 
-def _with_rewards(given: Rows, rewards: Floats) -> Rows:
-    columns = {name: getattr(given, name) for name in Rows.__slots__ if name != "rewards"}
-    return rows(rewards, **columns)
+def _sharp(given: Rows, shaped: ArrayLike) -> Advantages:
+    return dr_mas(replace(given, rewards=floats("shaped rewards", shaped)), weighting="rollout")
