@@ -204,6 +204,7 @@ def _advantages(reads: Sequence[Read], wanted: _Wanted) -> list[_Result]:
         definition=wanted.asked.said,
         group_key=method.group_key,
         traces=len(reads),
+        by_parent=method.by_parent,
     )
     return [
         _Result(one.trace, found, got.rows)
