@@ -12,7 +12,7 @@ from orchestrace.adapters import Read
 from orchestrace.annotations import Annotations, Credit, Reward, UnitKind, Verdict, decode_coalitions, encode
 from orchestrace.cli.draw.credit import draw_credit
 from orchestrace.cli.earned import Asked, answer, as_number, earned, read_evidence
-from orchestrace.cli.files import read, write
+from orchestrace.cli.files import GivenPath, read, write
 from orchestrace.cli.screen import results, show_json, warn
 from orchestrace.cli.sessions import found
 from orchestrace.credit import (
@@ -62,7 +62,7 @@ class _Result(NamedTuple):
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, metavar="TRACE...", type=GivenPath())
 @click.option("--unit", required=True, type=click.Choice(get_args(UnitKind)), help="Who is credited.")
 @click.option("--method", required=True, type=click.Choice(METHODS), metavar="M",
               help=f"Shares: {', '.join(COALITIONAL)}. Advantages: {', '.join(ADVANTAGE_METHODS)}.")  # fmt: skip
@@ -70,7 +70,7 @@ class _Result(NamedTuple):
               f"them: {', '.join(CHANNELS)}.")  # fmt: skip
 @click.option("--outcome", metavar="X", help="The right answer: a team that gives it earns 1, another 0. Or, where the "
               "answers are no numbers, the outcome itself, a number.")  # fmt: skip
-@click.option("--evidence", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--evidence", type=GivenPath(), metavar="FILE",
               help="JSON: trace id -> grades, verdicts, labels, shares, for channels that need them.")  # fmt: skip
 @click.option("--value", metavar="mask|FILE", help="What a coalition is worth. mask: its votes, counted again without "
               "the rest. FILE: a table of values from replays.")  # fmt: skip
@@ -80,7 +80,7 @@ class _Result(NamedTuple):
               help="Shuffled orders, where there are too many coalitions to ask for each.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Starts the shuffling.")
 @click.option("--format", "format_", metavar="F", help="Name of the log format, where its content does not decide.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("-o", "--out", type=GivenPath(), metavar="FILE",
               help="Write the results as annotations, a JSON document a line, one a trace.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as_json: bool, **asked: Any) -> None:

@@ -146,7 +146,7 @@ def _header(report: Report, level: str = "h1") -> list[Markup]:
     if told_tokens(report):
         said.append(told_tokens(report))
     if report.started_at:
-        said.append(f"from {report.started_at}")
+        said.append("from " + report.started_at[:19].replace("T", " "))
     return [
         element("p", f"{source} · {report.trace_id}", class_="eyebrow"),
         element(level, headline(report)),
