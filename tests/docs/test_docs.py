@@ -93,6 +93,12 @@ def test_reference_is_fresh():
     assert done.returncode == 0, done.stderr
 
 
+def test_every_field_of_the_report_has_its_line():
+    page = (ROOT / "docs" / "reference" / "report.md").read_text(encoding="utf-8")
+    bare = [line for line in page.splitlines() if line.startswith("| `") and re.search(r"\|\s*\|$", line)]
+    assert bare == []
+
+
 def test_torch_is_pinned_in_one_file_alone():
     pins = [
         path.name
