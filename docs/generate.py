@@ -97,13 +97,15 @@ def commands_page() -> str:
     from orchestrace.cli.main import COMMANDS, program
 
     parts = ["# Commands", "", "Written by `python docs/generate.py` from the commands' own help.", ""]
-    ctx = click.Context(program, info_name="orchestrace", terminal_width=100, max_content_width=100)
+    named = {"help_option_names": program.context_settings["help_option_names"]}
+    width = {"terminal_width": 100, "max_content_width": 100}
+    ctx = click.Context(program, info_name="orchestrace", **width, **named)
     for name in COMMANDS:
         command = program.get_command(ctx, name)
-        own = click.Context(command, info_name=name, parent=ctx, terminal_width=100, max_content_width=100)
+        own = click.Context(command, info_name=name, parent=ctx, **width)
         parts += [f"## {name}", "", "```text", command.get_help(own), "```", ""]
         for verb in getattr(command, "commands", {}).values():
-            inner = click.Context(verb, info_name=verb.name, parent=own, terminal_width=100, max_content_width=100)
+            inner = click.Context(verb, info_name=verb.name, parent=own, **width)
             parts += [f"### {name} {verb.name}", "", "```text", verb.get_help(inner), "```", ""]
     return "\n".join(parts)
 

@@ -91,6 +91,34 @@ def test_a_table_of_values(episode, tmp_path):
     )
 
 
+def test_evidence_grades_the_team_and_stays_beside_the_trace(episodes, tmp_path):
+    names = [decode_trace(file.read_bytes()).trace_id for file in sorted(episodes.iterdir())]
+    grades = {name: {"grades": {"team": {name: float(i)}}, "verdicts": {"x.0": [{"score": 1.0}]}}
+              for i, name in enumerate(names[:3])}  # fmt: skip
+    file, out = tmp_path / "evidence.json", tmp_path / "credit.jsonl"
+    file.write_text(json.dumps(grades))
+    done = run("credit", episodes, "--unit", "team", "--method", "rloo", "--reward", "outcome", "--evidence", file,
+               "-o", out, "--json")  # fmt: skip
+    assert [trace["rows"][0]["value"] for trace in done.json["traces"]] == pytest.approx([-1.5, 0, 1.5])
+    assert "3 of 6 traces have no such reward and were left out" in done.json["traces"][0]["notes"]
+    kept = decode(out.read_bytes().splitlines()[1])
+    assert kept.rewards[0].channel == "outcome"
+    assert kept.rewards[0].value == 1.0
+    assert kept.verdicts["x.0"][0].score == 1.0
+    assert "no trace has a value on reward channel outcome" in refused(
+        "credit", episodes, "--unit", "team", "--method", "rloo", "--reward", "outcome"
+    )
+    file.write_text("[]")
+    assert "not evidence by trace id" in refused(
+        "credit", episodes, "--unit", "team", "--method", "rloo", "--reward", "outcome", "--evidence", file
+    )
+
+
+def test_a_channel_that_is_worked_out(episodes):
+    done = run("credit", episodes, "--unit", "agent", "--method", "grpo", "--reward", "finish_rate", "--json")
+    assert any("every advantage is 0" in note for note in done.json["traces"][0]["notes"])
+
+
 def test_what_is_missing_is_named(episode, episodes, tmp_path):
     both = refused("credit", episode, "--unit", "agent", "--method", "shapley")
     assert "--reward" in both

@@ -8,9 +8,10 @@ import pytest
 from cli.command import refused, run
 from orchestrace.cli.demo import shipped_recipe, shipped_session
 from orchestrace.cli.demo_folder import MARK, claimed
+from orchestrace.cli.progress import training_progress
 from orchestrace.trace import decode, violations
 from orchestrace.trace.views import spawn_tree
-from orchestrace.viewer import MADE_UP
+from orchestrace.viewer import MADE_UP, standings
 from viewer.markup_of import loads
 
 
@@ -20,6 +21,26 @@ def demo(tmp_path_factory):
     done = run("demo", "--updates", 2, "--out", folder, "--json")
     assert done.code == 0, done.err
     return folder, done
+
+
+def test_without_a_terminal_training_says_now_and_then_how_far_it_is(capsys):
+    now = 0.0
+    with training_progress(300, clock=lambda: now) as advance:
+        for update in range(1, 301):
+            now = update / 10
+            advance(update, {"a": 0.5, "b": None, "c": 0.25})
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        f"orchestrace: training: {n} of 300 updates, gap closed 0.500 0.250" for n in (100, 200, 300)
+    ]  # fmt: skip
+
+
+def test_the_exact_gap_stands_beside_the_simulated_one(demo):
+    exact, simulated = standings(demo[1].json["training"])[1:3]
+    assert (exact.name, simulated.name) == ("learned (ppo)", "the same, simulated")
+    assert [cell.gap_closed for cell in exact.cells] == [*demo[1].json["training"]["exact_gap_closed"].values()]
+    assert all(cell.gap_closed_ci is None for cell in exact.cells)
+    assert all(cell.gap_closed_ci is not None for cell in simulated.cells)
 
 
 def test_the_contract(demo):

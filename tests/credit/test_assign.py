@@ -18,7 +18,9 @@ def test_rows_by_unit():
     assert assigned([team], [1.0], unit="team").owners == ((0, "research"),)
     assert assigned([team], [1.0], unit="role").owners == ((0, "lead"), (0, "worker"))
     assert assigned([team], [1.0], unit="agent").owners == ((0, "lead"), (0, "ann"), (0, "bob"))
+    assert assigned([team], [1.0], unit="agent").rows.parent.tolist() == [-1, 0, 0]
     turns = assigned([team], [1.0], unit="turn")
+    assert turns.orphans == 0
     assert [unit for _, unit in turns.owners] == ["lead.0", "ann.0", "ann.4", "bob.0", "lead.3"]
     assert turns.rows.turn.tolist() == [0, 0, 1, 0, 1]
     assert turns.rows.parent.tolist() == [-1, 0, 0, 0, -1]

@@ -15,6 +15,7 @@ from orchestrace.annotations.records import (
     RewardFamily,
     decode,
     decode_evidence,
+    decode_evidence_by_trace,
     encode,
 )
 from orchestrace.annotations.units import LedgerKind, UnitKind
@@ -35,5 +36,6 @@ __all__ = [
     "decode",
     "decode_coalitions",
     "decode_evidence",
+    "decode_evidence_by_trace",
     "encode",
 ]

@@ -1,6 +1,5 @@
 """`orchestrace credit`: who earned the result."""
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -10,9 +9,10 @@ import msgspec
 import numpy as np
 
 from orchestrace.adapters import Read
-from orchestrace.annotations import Annotations, Credit, UnitKind, decode_coalitions, encode
+from orchestrace.annotations import Annotations, Credit, Reward, UnitKind, Verdict, decode_coalitions, encode
 from orchestrace.cli.draw.credit import draw_credit
-from orchestrace.cli.files import read, write
+from orchestrace.cli.earned import Asked, answer, as_number, earned, read_evidence
+from orchestrace.cli.files import GivenPath, read, write
 from orchestrace.cli.screen import results, show_json, warn
 from orchestrace.cli.sessions import found
 from orchestrace.credit import (
@@ -34,7 +34,8 @@ from orchestrace.credit import (
     table_game,
 )
 from orchestrace.errors import InputError
-from orchestrace.trace import Stop, Trace, digest
+from orchestrace.rewards import CHANNELS
+from orchestrace.trace import Trace, digest
 
 COALITIONAL = (*SHARE_METHODS, *FLAT_METHODS)
 """Methods that ask what a coalition is worth."""
@@ -46,8 +47,7 @@ class _Wanted(NamedTuple):
 
     unit: UnitKind
     method: str
-    reward: str | None
-    outcome: str | None
+    asked: Asked
     value: str | None
     nobody: float
     orders: int
@@ -57,16 +57,21 @@ class _Wanted(NamedTuple):
 class _Result(NamedTuple):
     trace: Trace
     credit: Credit
+    rewards: tuple[Reward, ...] = ()
+    verdicts: Mapping[str, tuple[Verdict, ...]] = {}
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="TRACE...", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, metavar="TRACE...", type=GivenPath())
 @click.option("--unit", required=True, type=click.Choice(get_args(UnitKind)), help="Who is credited.")
 @click.option("--method", required=True, type=click.Choice(METHODS), metavar="M",
               help=f"Shares: {', '.join(COALITIONAL)}. Advantages: {', '.join(ADVANTAGE_METHODS)}.")  # fmt: skip
-@click.option("--reward", metavar="CHANNEL", help="A reward channel that the traces carry.")
+@click.option("--reward", metavar="CHANNEL", help="A reward channel that the traces carry, or one worked out from "
+              f"them: {', '.join(CHANNELS)}.")  # fmt: skip
 @click.option("--outcome", metavar="X", help="The right answer: a team that gives it earns 1, another 0. Or, where the "
               "answers are no numbers, the outcome itself, a number.")  # fmt: skip
+@click.option("--evidence", type=GivenPath(), metavar="FILE",
+              help="JSON: trace id -> grades, verdicts, labels, shares, for channels that need them.")  # fmt: skip
 @click.option("--value", metavar="mask|FILE", help="What a coalition is worth. mask: its votes, counted again without "
               "the rest. FILE: a table of values from replays.")  # fmt: skip
 @click.option("--nobody", type=float, default=0.0, show_default=True, help="With mask: the worth of no vote at all, as "
@@ -75,7 +80,7 @@ class _Result(NamedTuple):
               help="Shuffled orders, where there are too many coalitions to ask for each.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Starts the shuffling.")
 @click.option("--format", "format_", metavar="F", help="Name of the log format, where its content does not decide.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("-o", "--out", type=GivenPath(), metavar="FILE",
               help="Write the results as annotations, a JSON document a line, one a trace.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as_json: bool, **asked: Any) -> None:
@@ -84,13 +89,16 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
     Shares divide one team's reward; they need the value of coalitions, what the team earns when only some units are
     there. Advantages compare rollouts of one task; they need a reward that each trace carries.
     """
-    wanted = _Wanted(**asked)
+    source = Asked(asked.pop("reward"), asked.pop("outcome"), read_evidence(asked.pop("evidence")))
+    wanted = _Wanted(asked=source, **asked)
     _check(wanted)
     reads = found(paths, format=format_).reads
     if wanted.method in COALITIONAL:
-        credited = [_Result(one.trace, _shares(one, wanted)) for one in reads]
+        credited = [_Result(one.trace, _shares(one, wanted), _rewards(one, wanted)) for one in reads]
     else:
         credited = _advantages(reads, wanted)
+    verdicts = {name: given.verdicts for name, given in wanted.asked.evidence.items()}
+    credited = [result._replace(verdicts=verdicts.get(result.trace.trace_id, {})) for result in credited]
     if out is not None:
         write(out, b"".join(encode(_annotations(result)) + b"\n" for result in credited))
         warn(f"wrote {out}")
@@ -103,18 +111,18 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
 
 def _check(wanted: _Wanted) -> None:
     """Refuse what cannot be answered before anything is read."""
-    if wanted.reward is not None and wanted.outcome is not None:
+    if wanted.asked.reward is not None and wanted.asked.outcome is not None:
         raise click.UsageError("--reward and --outcome both say what was earned; give one")
     if wanted.method in COALITIONAL:
         table = wanted.value is not None and wanted.value not in ("mask", "replay")
-        if wanted.value is None or (not table and wanted.reward is None and wanted.outcome is None):
+        if wanted.value is None or (not table and wanted.asked.reward is None and wanted.asked.outcome is None):
             raise click.UsageError(
                 f"{wanted.method} needs a reward (--reward CHANNEL or --outcome X) and a value of coalitions "
                 "(--value mask or --value FILE)"
             )
         if wanted.value == "replay":
             raise click.UsageError("--value replay: replays are not part of this version; give --value mask or FILE")
-    elif wanted.reward is None and wanted.outcome is None:
+    elif wanted.asked.reward is None and wanted.asked.outcome is None:
         raise click.UsageError(
             f"{wanted.method} needs a reward (--reward CHANNEL or --outcome X); the shares of one team would need a "
             "value of coalitions as well (--value mask or --value FILE)"
@@ -140,6 +148,12 @@ def _shares(one: Read, wanted: _Wanted) -> Credit:
     )
 
 
+def _rewards(one: Read, wanted: _Wanted) -> tuple[Reward, ...]:
+    """What the team earned, where that was asked; a table of values may do without."""
+    nothing = wanted.asked.reward is None and wanted.asked.outcome is None
+    return () if nothing else earned(one, wanted.asked).rows
+
+
 def _game(one: Read, wanted: _Wanted) -> tuple[Nest, Game]:
     """The units, and what coalitions of them are worth."""
     if wanted.value != "mask":
@@ -163,71 +177,50 @@ def _game(one: Read, wanted: _Wanted) -> tuple[Nest, Game]:
 
 def _payoff(one: Read, wanted: _Wanted) -> tuple[str, float, str]:
     """The answer that earns something, how much, and that in words."""
-    answer = _answer(one)
-    number = _number(wanted.outcome)
-    if wanted.reward is None and (number is None or _number(answer) is not None):
-        right = str(wanted.outcome).strip()
+    asked, said = wanted.asked, answer(one)
+    number = as_number(asked.outcome)
+    if asked.reward is None and (number is None or as_number(said) is not None):
+        right = str(asked.outcome).strip()
         return right, 1.0, f"the answer {right!r} earns 1"
-    earned = number if wanted.reward is None else _reward(one, wanted)
-    if answer is None or earned is None:
-        lacks = "no answer" if answer is None else f"no reward on the channel {wanted.reward!r}"
+    got = earned(one, asked)
+    if said is None or got.value is None:
+        lacks = "no answer at hand" if said is None else f"no value on {asked.said}: {got.why_not}"
         raise InputError(f"trace {one.trace.trace_id!r} has {lacks}, so that a mask has nothing to divide",
-                         remedy=_channels(one.trace))  # fmt: skip
-    return answer, earned, f"the team's own answer {answer!r} earns {earned:g}, another 0"
+                         remedy="give --outcome ANSWER")  # fmt: skip
+    return said, got.value, f"the team's own answer {said!r} earns {got.value:g}, another 0"
 
 
 def _advantages(reads: Sequence[Read], wanted: _Wanted) -> list[_Result]:
     method = ADVANTAGE_METHODS[wanted.method]
-    rewards = [_reward(one, wanted) for one in reads]
-    if all(reward is None for reward in rewards):
-        raise InputError(f"no trace has a reward on the channel {wanted.reward!r}", remedy=_channels(reads[0].trace))
-    rows = assigned([one.trace for one in reads], rewards, unit=wanted.unit)
-    of = f"reward channel {wanted.reward}" if wanted.reward else f"outcome {wanted.outcome}"
+    given = [earned(one, wanted.asked) for one in reads]
+    if all(one.value is None for one in given):
+        raise InputError(f"no trace has a value on {wanted.asked.said}: {given[0].why_not}",
+                         remedy="give --evidence FILE, or another --reward or --outcome")  # fmt: skip
+    rows = assigned([one.trace for one in reads], [one.value for one in given], unit=wanted.unit)
     by_trace = credits_of(
         rows,
         method.of(rows.rows),
         method=wanted.method,
-        definition=of,
+        definition=wanted.asked.said,
         group_key=method.group_key,
         traces=len(reads),
+        by_parent=method.by_parent,
     )
-    return [_Result(one.trace, given) for one, given in zip(reads, by_trace, strict=True) if given is not None]
-
-
-def _reward(one: Read, wanted: _Wanted) -> float | None:
-    """What a trace earned; None: it does not say."""
-    if wanted.reward is not None:
-        return one.trace.rewards.get(wanted.reward)
-    answer, number = _answer(one), _number(wanted.outcome)
-    if number is not None and _number(answer) is None:
-        return number
-    return None if answer is None else float(answer == str(wanted.outcome).strip())
-
-
-def _answer(one: Read) -> str | None:
-    """The text of the last stop; None: there is none."""
-    last = next((event for event in reversed(one.trace.events) if isinstance(event, Stop)), None)
-    if last is None or last.content is None:
-        return None
-    blob = {**one.trace.blobs, **one.blobs}.get(last.content.hash)
-    return blob.decode("utf-8", "replace").strip() if blob is not None else None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _channels(trace: Trace) -> str:
-    known = ", ".join(trace.rewards)
-    return f"its channels are {known}" if known else "it carries no reward; give --outcome X"
+    return [
+        _Result(one.trace, found, got.rows)
+        for one, found, got in zip(reads, by_trace, given, strict=True)
+        if found is not None
+    ]
 
 
 def _annotations(result: _Result) -> Annotations:
-    return Annotations(trace_id=result.trace.trace_id, trace_digest=digest(result.trace), credits=(result.credit,))
+    return Annotations(
+        trace_id=result.trace.trace_id,
+        trace_digest=digest(result.trace),
+        rewards=result.rewards,
+        verdicts=result.verdicts,
+        credits=(result.credit,),
+    )
 
 
 def _document(result: _Result, unit: UnitKind) -> Mapping[str, Any]:

@@ -18,8 +18,8 @@ from orchestrace.adapters import Read, read_path
 from orchestrace.cli.demo_folder import RUN, claimed
 from orchestrace.cli.draw.learning import training_parts
 from orchestrace.cli.draw.session import session as session_parts
-from orchestrace.cli.files import write
-from orchestrace.cli.progress import training_bar
+from orchestrace.cli.files import GivenPath, write
+from orchestrace.cli.progress import training_progress
 from orchestrace.cli.screen import ascii_only, results, said, show_json
 from orchestrace.errors import InputError
 from orchestrace.report import report
@@ -34,7 +34,7 @@ _RECIPE = Path("recipes", "batch-voting.toml")
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), default=Path("orchestrace-demo"), show_default=True,
+@click.option("--out", type=GivenPath(), default=Path("orchestrace-demo"), show_default=True,
               help="Folder to write; a demo's own is overwritten.")  # fmt: skip
 @click.option("--updates", type=click.IntRange(min=1), help="Updates to train for.  [default: the recipe's]")
 @click.option("--seed", type=click.IntRange(min=0), help="Starts every die of the training.  [default: the recipe's]")
@@ -97,7 +97,7 @@ def _trained(recipe: Recipe, run: Path) -> dict[str, Any]:
     """Train under a progress bar; the JSON contract of `train`."""
     from orchestrace.training.loop import train  # tensors load here, after the report has been shown
 
-    with training_bar(recipe.updates) as advance:
+    with training_progress(recipe.updates) as advance:
         result = train(recipe, run, clock=time.monotonic, progress=lambda at: advance(at.update, at.gap_closed))
     training: dict[str, Any] = msgspec.to_builtins(result)
     return training

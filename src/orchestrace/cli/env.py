@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from orchestrace.cli.files import write
+from orchestrace.cli.files import GivenPath, write
 from orchestrace.cli.screen import results, said, show_json, warn
 from orchestrace.envs import ENVIRONMENTS, Env, by_name
 from orchestrace.errors import RecipeError
@@ -75,7 +75,7 @@ def solve(*, name: str, assignments: tuple[str, ...], as_json: bool) -> None:
               help="Who decides.")  # fmt: skip
 @click.option("--episodes", type=click.IntRange(1, 100_000), default=8, show_default=True, help="How many.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Starts the dice.")
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to write.")
+@click.option("-o", "--out", required=True, type=GivenPath(), metavar="FOLDER", help="Where to write.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: {env, params, policy, traces}.")
 def play(*, name: str, assignments: tuple[str, ...], policy: str, episodes: int, seed: int, out: Path,
          as_json: bool) -> None:  # fmt: skip

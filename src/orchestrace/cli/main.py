@@ -131,8 +131,9 @@ def _mend_streams() -> None:
 
 
 def _code(arguments: Sequence[str], *, debug: bool) -> int:
+    code: Any = 0
     try:
-        code: Any = program.main(arguments, prog_name="orchestrace", standalone_mode=False)
+        code = program.main(arguments, prog_name="orchestrace", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as error:
         return int(error.exit_code)
@@ -143,7 +144,6 @@ def _code(arguments: Sequence[str], *, debug: bool) -> int:
     except (BrokenPipeError, _ReaderGone):
         # The reader has gone (`| head`). Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 0
@@ -151,7 +151,7 @@ def _code(arguments: Sequence[str], *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
         return _told(_in_a_line(error), WRONG_USE)
-    return code if isinstance(code, int) else 0
+    return code if isinstance(code, int) else 0  # a verdict holds though nobody reads the details
 
 
 def _in_a_line(error: Exception) -> str:

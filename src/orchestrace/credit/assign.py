@@ -10,7 +10,7 @@ from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.results import Advantages
 from orchestrace.errors import InputError
 from orchestrace.trace import Spawn, Trace, Turn
-from orchestrace.trace.views import lanes
+from orchestrace.trace.views import lanes, spawn_tree
 
 ROW_UNITS: tuple[UnitKind, ...] = ("team", "role", "agent", "turn")
 """What a row can be: a finer unit has no reward of its own in a trace, only its turn's."""
@@ -23,6 +23,8 @@ class Assigned(NamedTuple):
     unit: UnitKind
     owners: tuple[tuple[int, str], ...]
     """[D] (place of the trace, id of the unit)."""
+    orphans: int
+    """Rows of spawned agents whose spawning row is not known: their `parent` is −1, as if nobody had spawned them."""
     notes: tuple[str, ...]
     """What was left out, in words."""
 
@@ -35,8 +37,8 @@ class _Row(NamedTuple):
     role: str = ""
     turn: int = 0
     context: str = ""
-    made_by: str = ""
-    """Id of the turn that spawned this row's agent."""
+    made_by: str | None = None
+    """The row that spawned this row's agent: a turn, or of agents the agent; empty: it is not known; None: nobody."""
 
 
 def assigned(traces: Sequence[Trace], rewards: Sequence[float | None], *, unit: UnitKind) -> Assigned:
@@ -74,27 +76,41 @@ def assigned(traces: Sequence[Trace], rewards: Sequence[float | None], *, unit: 
         role=_numbers(row.role for row in found),
         turn=[row.turn for row in found],
         context=_numbers(row.context or (row.trace, row.unit_id) for row in found),
-        parent=[spawned_by.get((row.trace, row.made_by), -1) for row in found],
+        parent=[spawned_by.get((row.trace, row.made_by or ""), -1) for row in found],
     )
     notes = (f"{missing} of {len(traces)} traces have no such reward and were left out",) if missing else ()
-    return Assigned(columns, unit, tuple((row.trace, row.unit_id) for row in found), notes)
+    orphans = sum(row.made_by is not None and (row.trace, row.made_by) not in spawned_by for row in found)
+    return Assigned(columns, unit, tuple((row.trace, row.unit_id) for row in found), orphans, notes)
 
 
 def credits_of(
-    given: Assigned, advantages: Advantages, *, method: str, definition: str, group_key: str, traces: int
+    given: Assigned,
+    advantages: Advantages,
+    *,
+    method: str,
+    definition: str,
+    group_key: str,
+    traces: int,
+    by_parent: bool = False,
 ) -> tuple[Credit | None, ...]:
-    """The advantages as one record a trace; None for a trace that was left out."""
+    """The advantages as one record a trace; None for a trace that was left out.
+
+    Args:
+      given: the rows.
+      advantages: theirs.
+      method: its name.
+      definition: of what reward.
+      group_key: what was compared with what.
+      traces: how many there are, with those left out.
+      by_parent: the method tells orchestrators by who spawned whom.
+    """
     error, n = advantages.sampling.std_error, advantages.sampling.n
     by_trace: dict[int, list[CreditRow]] = {}
     for place, (trace, unit_id) in enumerate(given.owners):
         std_error = None if error is None else float(error[place])
         row = CreditRow(unit_id, float(advantages.values[place]), std_error=std_error, n=n, unit=given.unit)
         by_trace.setdefault(trace, []).append(row)
-    notes = list(given.notes)
-    if advantages.degenerate:
-        notes.append(f"{advantages.degenerate} of {len(given.owners)} rows had nothing to compare with and got 0")
-    if not np.any(advantages.values):
-        notes.append("every advantage is 0: nothing would be learned from these rollouts")
+    notes = _notes(given, advantages, by_parent)
     return tuple(
         Credit(
             unit=given.unit,
@@ -104,12 +120,23 @@ def credits_of(
             rows=tuple(by_trace[trace]),
             group_key=group_key,
             model_calls=advantages.sampling.model_calls,
-            notes=tuple(notes),
+            notes=notes,
         )
         if trace in by_trace
         else None
         for trace in range(traces)
     )
+
+
+def _notes(given: Assigned, advantages: Advantages, by_parent: bool) -> tuple[str, ...]:
+    notes = list(given.notes)
+    if by_parent and given.orphans:
+        notes.append(f"{given.orphans} rows of agents whose spawning {given.unit} is not known count as orchestrators'")
+    if advantages.degenerate:
+        notes.append(f"{advantages.degenerate} of {len(given.owners)} rows had nothing to compare with and got 0")
+    if not np.any(advantages.values):
+        notes.append("every advantage is 0: nothing would be learned from these rollouts")
+    return tuple(notes)
 
 
 def _rows_of(place: int, trace: Trace, unit: UnitKind) -> list[_Row]:
@@ -122,7 +149,8 @@ def _rows_of(place: int, trace: Trace, unit: UnitKind) -> list[_Row]:
         names = dict.fromkeys(roles.get(name, "") for name in active)
         return [_Row(place, task, role, role=role) for role in names if role]
     if unit == "agent":
-        return [_Row(place, task, name, name, roles.get(name, "")) for name in active]
+        makers = {agent: spawn.agent for agent, spawn in spawn_tree(trace).spawns.items()}
+        return [_Row(place, task, name, name, roles.get(name, ""), made_by=makers.get(name)) for name in active]
     return _turn_rows(place, task, trace, roles)
 
 
@@ -136,7 +164,7 @@ def _turn_rows(place: int, task: str, trace: Trace, roles: Mapping[str, str]) ->
             count[event.agent] = number + 1
             prompt = (event.generation.prompt_hash if event.generation else None) or ""
             role = roles.get(event.agent, "")
-            made = made_by.get(event.agent, "")
+            made = made_by.get(event.agent)
             found.append(_Row(place, task, event.id, event.agent, role, number, prompt, made))
     return found
 

@@ -5,6 +5,7 @@ the command line and the viewer do.
 """
 
 from orchestrace.report.credit import CreditSection, LostWord
+from orchestrace.report.diagnostics import explained
 from orchestrace.report.document import (
     AgentRow,
     Checklist,
@@ -50,6 +51,7 @@ __all__ = [
     "credit_sentences",
     "doubts",
     "duration",
+    "explained",
     "headline",
     "key_figures",
     "noted",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from orchestrace.report.diagnostics import explained
 from orchestrace.report.document import Report
 from orchestrace.report.words import DOUBTFUL_OUTPUT, called, duration, silent, tokens
 
@@ -92,8 +93,8 @@ def team_figures(report: Report) -> Iterator[Figure]:
     for kind, n in kinds:
         key = f"tokens.{kind.replace(' ', '_')}"
         doubtful = kind == "output" and report.diagnostics.get(DOUBTFUL_OUTPUT, 0)
-        meaning = f"at least: {doubtful:,} turns carry a placeholder" if doubtful else ""
-        yield _known(report, key, "" if n is None else f"{n:,}", name=f"Tokens, {kind}", meaning=meaning)
+        least = f"at least: {doubtful:,} turns carry a placeholder" if doubtful else ""
+        yield _known(report, key, "" if n is None else f"{n:,}", name=f"Tokens, {kind}", meaning=least)
 
 
 def doubts(report: Report) -> list[Figure]:
@@ -122,7 +123,7 @@ def counted(report: Report) -> list[Figure]:
     e = report.evidence
     return [
         *doubts(report),
-        *(Figure(kind.replace("_", " "), f"{n:,}", "") for kind, n in report.diagnostics.items()),
+        *(Figure(kind.replace("_", " "), f"{n:,}", explained(kind)) for kind, n in report.diagnostics.items()),
         Figure("edges by id", f"{e.explicit:,}", "the producer wrote the link"),
         Figure("edges by match", f"{e.matched:,}", "a unique text, prompt or name"),
         Figure("edges by position", f"{e.positional:,}", "order or time alone"),

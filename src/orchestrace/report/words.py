@@ -81,13 +81,13 @@ def called(row: AgentRow) -> str:
     return row.id if len(row.id) <= 12 else f"{row.role} {row.id[:8]}"
 
 
-def noted(row: AgentRow) -> str:
-    """A few words on an agent: role, turns, tokens, time."""
-    said = [row.role] if row.name and row.role else []
+def noted(row: AgentRow, *, brief: bool = False) -> str:
+    """A few words on an agent: role, turns, tokens, time; in brief only turns and tokens, or time without any."""
+    said = [row.role] if row.name and row.role and not brief else []
     if row.turns:
         said.append(f"{row.turns:,} {'turn' if row.turns == 1 else 'turns'}")
     if row.tokens is not None:
         said.append(f"{tokens(row.tokens)} tokens")
-    if row.busy_s:
+    if row.busy_s and not (brief and row.tokens is not None):
         said.append(duration(row.busy_s))
     return ", ".join(said)

@@ -26,11 +26,13 @@ from orchestrace.rewards import (
 )
 from orchestrace.rewards.absence import Rewards, Unavailable, rows
 from orchestrace.rewards.balance import Moments, Spread
+from orchestrace.rewards.by_name import CHANNELS
 from orchestrace.rewards.compose import Channel, Composed, Term, composed
 from orchestrace.rewards.findings import Finding
 from orchestrace.rewards.hacking import detect
 
 __all__ = [
+    "CHANNELS",
     "Channel",
     "Composed",
     "Finding",

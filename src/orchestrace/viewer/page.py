@@ -75,9 +75,9 @@ def report_page(*sessions: Session) -> str:
     body: list[Markup] = []
     for i, session in enumerate(sessions):
         if len(sessions) > 1:
-            body += _header(session.report, level="h2")
+            body.append(element("div", *_header(session.report, level="h2"), id=f"s{i}"))
         body += session_sections(session, prefix=f"s{i}-")
-    header = _header(first) if len(sessions) == 1 else [element("h1", title)]
+    header = _header(first) if len(sessions) == 1 else [element("h1", title), _contents(sessions)]
     return html_document(title, header, body)
 
 
@@ -125,6 +125,16 @@ def session_sections(session: Session, *, prefix: str = "") -> list[Markup]:
     ]  # fmt: skip
 
 
+def _contents(sessions: Sequence[Session]) -> Markup:
+    """A line a session, in the order of the page: its id, when it began, and the sentence that matters."""
+    lines = []
+    for i, (report, _) in enumerate(sessions):
+        begun = (report.started_at or "")[:16].replace("T", " ")
+        link = element("a", report.trace_id, href=f"#s{i}")
+        lines.append(element("li", link, element("span", f" {begun} ", class_="soft"), headline(report)))
+    return element("nav", element("ol", *lines), class_="contents", aria_label="Sessions")
+
+
 def _header(report: Report, level: str = "h1") -> list[Markup]:
     source = report.source.adapter if report.source is not None else "recorded by orchestrace"
     n = sum(report.counts.values())
@@ -136,7 +146,7 @@ def _header(report: Report, level: str = "h1") -> list[Markup]:
     if told_tokens(report):
         said.append(told_tokens(report))
     if report.started_at:
-        said.append(f"from {report.started_at}")
+        said.append("from " + report.started_at[:19].replace("T", " "))
     return [
         element("p", f"{source} · {report.trace_id}", class_="eyebrow"),
         element(level, headline(report)),

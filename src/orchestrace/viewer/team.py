@@ -40,7 +40,10 @@ def team_lanes(report: Report, trace: Trace, *, title: str) -> Lanes:
     place = {row.id: i for i, row in enumerate(rows)}
     spans = _extents(event for event in trace.events if event.agent not in strangers)
     spans |= _extents(trace.events[one.place] for one in done.busy if one.agent in strangers)
-    lanes = [Lane(called(row), noted(row), *spans.get(row.id, (0.0, 0.0)), row.status) for row in rows]
+    lanes = [
+        Lane(called(row), noted(row), *spans.get(row.id, (0.0, 0.0)), row.status, noted(row, brief=True))
+        for row in rows
+    ]
     critical = [_segment(s, place[s.agent]) for s in report.parallelism.critical_path if s.agent in place]
     blocks = sorted([*_busy(trace, done, place), *_marks(trace, place)], key=lambda b: b.start_s)
     return Lanes(title, lanes, blocks, list(_arrows(trace, place, spans)), critical)
