@@ -58,6 +58,11 @@ def of_step(given):
     return (7 * given.turn % 4).astype(float)
 
 
+def graded(given):
+    """Rewards in [0, 1], in the same order."""
+    return rows(1 / (1 + np.exp(-np.clip(given.rewards, -30, 30))), **keys_of(given))
+
+
 class Preset(NamedTuple):
     """A method on a batch, and which laws it obeys."""
 
@@ -108,7 +113,7 @@ PRESETS = {
     ),
     "wideseek_r1": Preset(orchestrators.wideseek_r1, scale=True),
     "fold_grpo": Preset(
-        lambda given: orchestrators.fold_grpo(given, -0.2 * (given.context % 2)), key=None, shift=False
+        lambda given: orchestrators.fold_grpo(graded(given), -0.2 * (given.context % 2)), key=None, shift=False
     ),
 }
 """Those that remember (SPIRAL), draw lots (M-GRPO) or take other tables (MAGRPO cross, CCPO) have their own tests."""

@@ -7,9 +7,11 @@ worth), `ledger` (one share for every unit at every level), `assign` (traces to 
 
 from orchestrace.credit._game import causally_closed
 from orchestrace.credit._vectors import MOST_PLAYERS
+from orchestrace.credit.alignment import Compared, advantages_from_shares, agent_equal_weights, aligned, one_reward_each
 from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
+from orchestrace.credit.anchors import anchored, step_returns
 from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
-from orchestrace.credit.baselines import GroupBaseline
+from orchestrace.credit.baselines import GroupBaseline, Standing, Voters
 from orchestrace.credit.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS, AdvantageMethod
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.columns import Rows, rows
@@ -28,6 +30,7 @@ from orchestrace.credit.levels import (
 )
 from orchestrace.credit.methods.outcome import grpo, rloo
 from orchestrace.credit.nesting import Nest, Unit, nesting
+from orchestrace.credit.ranks import average_ranks, normal_quantiles, soft_ranks
 from orchestrace.credit.redistribution import (
     Correction,
     PrefixLabels,
@@ -42,6 +45,7 @@ from orchestrace.credit.redistribution import (
 from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
+from orchestrace.credit.running import Running, running_baselines
 from orchestrace.credit.stop_bounds import (
     Bound,
     ContinuationFit,
@@ -80,6 +84,7 @@ __all__ = [
     "Assigned",
     "Bound",
     "Coalition",
+    "Compared",
     "ContinuationFit",
     "Correction",
     "Envelope",
@@ -93,16 +98,24 @@ __all__ = [
     "PrefixLabels",
     "ProcessForm",
     "Rows",
+    "Running",
     "Sampling",
     "SequentialGAE",
     "ShapedRewards",
     "Shares",
+    "Standing",
     "StopCredit",
     "Tree",
     "Unit",
+    "Voters",
+    "advantages_from_shares",
+    "agent_equal_weights",
+    "aligned",
     "anchor_balance",
     "anchor_values",
+    "anchored",
     "assigned",
+    "average_ranks",
     "banzhaf_value",
     "brier_score",
     "calibration_error",
@@ -133,6 +146,8 @@ __all__ = [
     "masked_vote",
     "myerson_value",
     "nesting",
+    "normal_quantiles",
+    "one_reward_each",
     "other_success",
     "owen_value",
     "policy_go_on_values",
@@ -143,10 +158,13 @@ __all__ = [
     "rloo",
     "rows",
     "rows_at",
+    "running_baselines",
     "said",
     "sampled_winter",
     "shapley_value",
     "snell_values",
+    "soft_ranks",
+    "step_returns",
     "stop_credit",
     "stop_gradients",
     "table_game",

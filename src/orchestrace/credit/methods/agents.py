@@ -53,11 +53,13 @@ def magrpo_cross(joint_rewards: ArrayLike, *, reduction: Literal["mean", "sum"] 
     Departures: the mean; reduction="sum" is its code's, which grows with the number of the others' samples
     """
     table = floats("joint_rewards", joint_rewards, ndim=max(np.ndim(joint_rewards), 1))
+    if 0 in table.shape:
+        raise ValueError(f"joint_rewards has shape {table.shape}; every agent needs a sample")
     if reduction not in ("mean", "sum"):
         raise ValueError(f"reduction={reduction!r} is none of mean, sum")
     found = []
     for axis, samples in enumerate(table.shape):
-        each = np.moveaxis(table, axis, 0).reshape(samples, table.size // max(samples, 1))
+        each = np.moveaxis(table, axis, 0).reshape(samples, -1)
         returns = each.sum(axis=1) if reduction == "sum" else each.mean(axis=1)
         found.append(GroupBaseline().advantages(rows(returns)))
     return tuple(found)

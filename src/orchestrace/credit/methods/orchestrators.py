@@ -107,6 +107,11 @@ def fold_grpo(rows: Rows, penalties: ArrayLike) -> Advantages:
     Evidence: secondary
     Departures: where all outcomes agree all turns get 0, penalised or not: there is no deviation to divide by
     """
+    outside = np.flatnonzero((rows.rewards < 0) | (rows.rewards > 1))
+    if outside.size:
+        raise ValueError(
+            f"rewards[{outside[0]}] is {rows.rewards[outside[0]]}; what is clipped to [0, 1] must start there"
+        )
     paid = np.clip(rows.rewards + floats("penalties", penalties, like=("rewards", len(rows))), 0.0, 1.0)
     return GroupBaseline(scale="std_group").standing(one_reward_each(rows)).of(paid)
 
