@@ -32,7 +32,7 @@ REDUCED = {"mean": lambda x: sum(x) / len(x), "sum": sum, "sqrt": lambda x: sum(
 @given(tokens(), st.sampled_from(["token", "turn", "sequence", "set"]), st.sampled_from(["mean", "sum", "sqrt"]))
 def test_a_ratio_is_the_loop(given_, level, reduction):
     new, old, mask, _, sequence, _, member = given_
-    found = Ratio(level=level, reduction=reduction).ratios(new, old, mask=mask, unit=sequence, members=member)
+    found = Ratio(level=level, reduction=reduction).ratios(new, old, mask=mask, unit=sequence, members=member).values
     for k in range(len(new)):
         if not mask[k]:
             assert found[k] == 1
@@ -53,28 +53,53 @@ def test_set_ratio_worked_example():
     found = Ratio(level="set", reduction="sum").ratios(
         [0.3, -0.1], [0.0, 0.0], mask=[1, 1], unit=[0, 0], members=[0, 1]
     )
-    assert found == pytest.approx([1.105, 1.105], abs=1e-3)
+    assert found.slopes.tolist() == [0.5, 0.5]
+    assert found.values == pytest.approx([1.105, 1.105], abs=1e-3)
 
 
 @given(tokens())
 def test_a_set_of_one_is_a_sequence_and_doubling_a_member_changes_nothing(given_):
     new, old, mask, _, sequence, _, member = given_
     single = Ratio(level="set").ratios(new, old, mask=mask, unit=sequence, members=np.zeros_like(member))
-    assert single == pytest.approx(Ratio(level="sequence").ratios(new, old, mask=mask, unit=sequence))
+    alike = Ratio(level="sequence").ratios(new, old, mask=mask, unit=sequence)
+    assert single.values == pytest.approx(alike.values)
+    assert single.slopes == pytest.approx(alike.slopes)
     before = Ratio(level="set").ratios(new, old, mask=mask, unit=np.zeros_like(member), members=member)
     doubled = [np.concatenate([x, x]) for x in (new, old, mask)]
     twice = np.concatenate([member, member + 3])
     after = Ratio(level="set").ratios(*doubled[:2], mask=doubled[2], unit=np.zeros_like(twice), members=twice)
-    assert after[: len(new)] == pytest.approx(before)
+    assert after.values[: len(new)] == pytest.approx(before.values)
+
+
+@given(tokens(), st.sampled_from(["mean", "sum", "sqrt"]))
+def test_parallel_members_of_a_set_weigh_alike(given_, reduction):
+    """However long: a shift of all of one member's log ratios moves log ρ by 1/|S| of what it moves the member's."""
+    new, old, mask, _, _, _, member = given_
+    found = Ratio(level="set", reduction=reduction).ratios(
+        new, old, mask=mask, unit=np.zeros_like(member), members=member
+    )
+    present = sorted({m for m, trains in zip(member.tolist(), mask.tolist(), strict=True) if trains})
+    for m in present:
+        own = [k for k in range(len(new)) if mask[k] and member[k] == m]
+        moved = {"mean": 1.0, "sum": len(own), "sqrt": math.sqrt(len(own))}[reduction]
+        assert found.slopes[own].sum() == pytest.approx(moved / len(present))
 
 
 @given(st.integers(1, 9), st.floats(-1, 1))
 def test_a_turn_ratio_does_not_grow_with_length(k, log):
-    ratio = Ratio(level="turn", limit=3.0)
+    ratio = Ratio(level="turn", cap=3.0)
     found = ratio.ratios(np.full(k, log), np.zeros(k), mask=np.ones(k), unit=np.zeros(k, int))
-    assert found == pytest.approx(np.full(k, math.exp(log)))
-    assert ratio.ratios([50.0], [0.0], mask=[1], unit=[0])[0] == pytest.approx(math.exp(3))
-    assert np.isfinite(Ratio().ratios([800.0], [-800.0], mask=[1])).all()
+    assert found.values == pytest.approx(np.full(k, math.exp(log)))
+
+
+def test_a_ratio_is_held_at_its_limits_and_pushes_nothing_there():
+    """ReMA holds a turn's log ratio at 3 above only; everything is held within ± 20."""
+    turn = Ratio(level="turn", cap=3.0).ratios([50.0, -4.0], [0.0, 0.0], mask=[1, 1], unit=[0, 1])
+    assert turn.values == pytest.approx([math.exp(3), math.exp(-4)])
+    assert turn.slopes.tolist() == [0, 1]
+    token = Ratio().ratios([800.0, -800.0], [-800.0, 800.0], mask=[1, 1])
+    assert token.values == pytest.approx([math.exp(20), math.exp(-20)])
+    assert token.slopes.tolist() == [0, 0]
 
 
 @given(tokens(), st.sampled_from(AGGREGATIONS))
@@ -134,21 +159,80 @@ def test_the_surrogate_is_the_loop_and_its_gradient_that_of_finite_differences(g
             assert found.gradient[k] == 0
 
 
+@given(st.sampled_from(sorted(OBJECTIVES)), tokens())
+def test_the_gradient_of_every_published_objective_is_that_of_finite_differences(name, given_):
+    """J as a function of one token's log-probability, through the ratio of the token's whole unit."""
+    new, old, mask, rollout, sequence, turn, member = given_
+    objective = OBJECTIVES[name]
+    weights = token_weights(objective.aggregation, mask, sequence=sequence, turn=turn, rollout=rollout, longest=5)
+    unit = 3 * sequence + turn if objective.ratio.level == "turn" else sequence
+    advantages = np.where(unit % 2 == 0, 1.5, -0.7)
+
+    def at(logprobs):
+        ratios = objective.ratio.ratios(logprobs, old, mask=mask, unit=unit, members=member)
+        return objective.surrogate(advantages, ratios, mask=mask, weights=weights)
+
+    h = 1e-6
+    for k in range(len(new)):
+        step = np.where(np.arange(len(new)) == k, h, 0.0)
+        here, up, down = at(new), at(new + step), at(new - step)
+        if np.array_equal(up.gradient == 0, down.gradient == 0):  # no kink between the two
+            assert here.gradient[k] == pytest.approx((up.value - down.value) / (2 * h), rel=1e-4, abs=1e-7)
+
+
+def test_without_a_clip_and_on_policy_the_push_is_that_of_the_sum_of_logprobs():
+    """MAGRPO, RLOO: A · Σ log π, averaged over the sequences: a token of a long one is pushed as hard."""
+    mask, sequence = np.ones(4, bool), np.array([0, 1, 1, 1])
+    for name in ("magrpo", "rloo"):
+        objective = OBJECTIVES[name]
+        ratios = objective.ratio.ratios(np.zeros(4), np.zeros(4), mask=mask, unit=sequence)
+        weights = token_weights(objective.aggregation, mask, sequence=sequence)
+        found = objective.surrogate([1.0, -2.0, -2.0, -2.0], ratios, mask=mask, weights=weights)
+        assert found.gradient == pytest.approx([0.5, -1.0, -1.0, -1.0])
+
+
+def test_a_unit_has_one_advantage():
+    """ReMA averages the advantages of a turn's tokens before it clips the turn once."""
+    objective = OBJECTIVES["rema"]
+    ratios = objective.ratio.ratios([0.5, 0.5], [0.0, 0.0], mask=[1, 1], unit=[0, 0])
+    found = objective.surrogate([3.0, -1.0], ratios, mask=[1, 1], weights=[0.5, 0.5])
+    assert found.value == pytest.approx(1.2)
+    assert found.clipped == 1
+
+
+def test_a_turn_of_one_is_gspo():
+    """One turn an episode: ReMA's ratio is GSPO's."""
+    new, old, row = np.array([-1.0, -2.0, -0.5]), np.array([-1.2, -1.5, -0.7]), np.array([0, 0, 1])
+    one, other = (Ratio(level=level).ratios(new, old, mask=[1, 1, 1], unit=row) for level in ("turn", "sequence"))
+    assert one.values.tolist() == other.values.tolist()
+
+
+def test_per_rollout_mean_worked_example():
+    """Agent Lightning: rollouts of 2 + 1 and of 3 tokens have half the weight each, however they are cut into rows."""
+    found = token_weights("per_rollout_mean", np.ones(6), sequence=[0, 0, 1, 2, 2, 2], rollout=[0, 0, 0, 1, 1, 1])
+    assert found == pytest.approx([1 / 6] * 6)
+    whole = token_weights("per_rollout_mean", np.ones(6), sequence=[0, 0, 0, 2, 2, 2], rollout=[0, 0, 0, 1, 1, 1])
+    assert whole.tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("hole", [float("nan"), float("inf"), -9.0])
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_a_tools_tokens_are_pushed_by_exactly_nothing(name):
-    """Every published objective: what the policy did not write trains nothing and changes no other token's push."""
+def test_a_tools_tokens_are_pushed_by_exactly_nothing(name, hole):
+    """Every published objective: what the policy did not write trains nothing and changes no other token's push, even
+    where it has no log-probability at all."""
     objective = OBJECTIVES[name]
     mask = np.array([True, False, True, True])
     columns = {"sequence": np.array([0, 0, 0, 1]), "turn": np.array([0, 0, 1, 0]), "rollout": np.array([0, 0, 0, 1])}
 
     def pushed(written_by_the_tool):
         new = np.array([-0.1, written_by_the_tool, -0.3, -0.2])
-        ratios = objective.ratio.ratios(new, new - 0.01, mask=mask, unit=columns["sequence"], members=columns["turn"])
-        weights = token_weights(objective.aggregation, mask, **columns, longest=4)
-        return objective.surrogate([1.0, 5.0, 1.0, -1.0], ratios, mask=mask, weights=weights).gradient
+        old = np.array([-0.2, written_by_the_tool, -0.2, -0.3])
+        ratios = objective.ratio.ratios(new, old, mask=mask, unit=columns["sequence"], members=columns["turn"])
+        weights = token_weights(objective.aggregation, mask, longest=4, **columns)
+        return objective.surrogate([1.0, 1.0, 1.0, -1.0], ratios, mask=mask, weights=weights).gradient
 
-    assert pushed(-0.4)[1] == 0
-    assert pushed(-0.4) == pytest.approx(pushed(-9.0))
+    assert pushed(hole)[1] == 0
+    assert pushed(hole).tolist() == pushed(-0.4).tolist()
 
 
 def test_divergence_estimators():
@@ -160,6 +244,7 @@ def test_divergence_estimators():
     for estimator in ("k2", "k3"):
         assert (divergence(np.log(pi), np.log(ref), estimator=estimator) >= 0).all()
     assert divergence([0.0], [0.5], estimator="k3")[0] == pytest.approx(math.exp(0.5) - 0.5 - 1)
+    assert divergence([-800.0], [0.0], estimator="k3")[0] == pytest.approx(math.exp(20) - 21)
 
 
 def test_wrong_use_is_said():
@@ -169,8 +254,12 @@ def test_wrong_use_is_said():
         Ratio(level="set").ratios([0.0], [0.0], mask=[1], unit=[0])
     with pytest.raises(ValueError, match="level='word' is none of"):
         Ratio(level="word")
-    with pytest.raises(ValueError, match="limit is 0"):
-        Ratio(limit=0)
+    with pytest.raises(ValueError, match="cap is 0"):
+        Ratio(cap=0)
+    with pytest.raises(ValueError, match=r"logprobs\[0\] is nan"):
+        Ratio().ratios([math.nan], [0.0], mask=[1])
+    with pytest.raises(ValueError, match="ratios has length 1, but advantages has 2"):
+        Objective().surrogate([1, 1], Ratio().ratios([0.0], [0.0], mask=[1]), mask=[1, 1], weights=[1, 1])
     with pytest.raises(ValueError, match="turn_mean needs turn"):
         token_weights("turn_mean", [1], sequence=[0])
     with pytest.raises(ValueError, match="needs longest"):
@@ -183,7 +272,7 @@ def test_wrong_use_is_said():
         Objective(dual_clip=1.0)
     with pytest.raises(ValueError, match="clip"):
         Objective(clip_low=2.0)
-    with pytest.raises(ValueError, match="old_logprobs has length 1"):
+    with pytest.raises(ValueError, match=r"old_logprobs has shape \(1,\), but mask has \(2,\)"):
         Ratio().ratios([0.0, 0.0], [0.0], mask=[1, 1])
     with pytest.raises(ValueError, match="estimator='k4'"):
         divergence([0.0], [0.0], estimator="k4")
@@ -195,4 +284,7 @@ def test_nothing_gives_nothing(aggregation):
     assert token_weights(aggregation, empty, sequence=empty, turn=empty, rollout=empty, longest=1).shape == (0,)
     masked = token_weights(aggregation, [0, 0], sequence=[0, 1], turn=[0, 0], rollout=[0, 0], longest=1)
     assert masked.tolist() == [0, 0]
-    assert Ratio(level="set").ratios(empty, empty, mask=empty, unit=empty, members=empty).shape == (0,)
+    for objective in OBJECTIVES.values():
+        ratios = objective.ratio.ratios(empty, empty, mask=empty, unit=empty, members=empty)
+        assert objective.surrogate(empty, ratios, mask=empty, weights=empty).value == 0
+    assert Ratio(level="set").ratios(empty, empty, mask=empty, unit=empty, members=empty).values.shape == (0,)

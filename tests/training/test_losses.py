@@ -2,11 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrace.credit.objectives import Objective, token_weights
 from orchestrace.training.losses import clipped_surrogate, entropy, policy_gradient_loss, value_loss
 
 numbers = st.floats(-3, 3, allow_nan=False)
@@ -28,6 +30,23 @@ def test_clipped_surrogate_is_the_loop(rows, clip):
         slow -= min(ratio * a, min(max(ratio, 1 - clip), 1 + clip) * a)
     loss = clipped_surrogate(logprobs, old, advantages=advantages, clip=clip)
     assert loss.item() == pytest.approx(slow / len(rows))
+
+
+@given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=20), st.floats(0.01, 0.5))
+def test_the_learners_loss_and_the_reference_objective_agree(rows, clip):
+    """The same arrays through torch and through numpy: value and gradient."""
+    new, old, advantages = (np.array(column) for column in zip(*rows, strict=True))
+    every = np.ones(len(new), bool)
+    objective = Objective(clip_low=clip, clip_high=clip)
+    weights = token_weights("token_mean", every, sequence=np.arange(len(new)))
+    ratios = objective.ratio.ratios(new, old, mask=every)
+    reference = objective.surrogate(advantages, ratios, mask=every, weights=weights)
+    logprobs = torch.tensor(new, requires_grad=True)
+    loss = clipped_surrogate(logprobs, torch.tensor(old), advantages=torch.tensor(advantages), clip=clip)
+    (gradient,) = torch.autograd.grad(loss, logprobs)
+    assert loss.item() == pytest.approx(-reference.value)
+    on_an_edge = np.isclose(np.abs(ratios.values - 1), clip, rtol=1e-9)  # torch shares a tie's gradient, we do not
+    assert gradient.numpy()[~on_an_edge] == pytest.approx(-reference.gradient[~on_an_edge])
 
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=20))

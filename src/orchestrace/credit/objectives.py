@@ -2,8 +2,9 @@
 
     J = Σ_k w_k min(ρ_k A_k, clip(ρ_k, 1 − ε_low, 1 + ε_high) A_k),     Σ over the tokens that train
 
-w are the aggregation's weights. Here as a reference in numpy, with the gradient's weight on each token: a learner
-multiplies by the same numbers. Sources: Schulman et al. 2017 (PPO); DAPO (clip higher); Ye et al. 2020 (dual clip).
+w are the aggregation's weights; ρ and A are those of the token's unit (itself, its turn, sequence or set), so that a
+unit is clipped as one. Here as a reference in numpy, with the gradient's weight on each token: a learner multiplies by
+the same numbers. Sources: Schulman et al. 2017 (PPO); DAPO (clip higher); Ye et al. 2020 (dual clip).
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Bools, Floats, Ints, bools, floats, ints
 from orchestrace.credit.baselines import grouped
-from orchestrace.credit.ratios import Ratio
+from orchestrace.credit.ratios import LIMIT, Ratio, Ratios
 
 Aggregation = Literal["token_mean", "seq_mean_token_mean", "seq_mean_token_sum_norm", "per_rollout_mean", "turn_mean"]
 
@@ -26,7 +27,7 @@ class Surrogate(NamedTuple):
     value: float
     """J, to be climbed."""
     gradient: Floats
-    """[K] dJ / d log π of each token, the ratio's own derivative included; 0 where clipped or masked."""
+    """[K] dJ / d log π of each token, through all terms that its ratio is in; 0 where clipped, held or masked."""
     clipped: float
     """Share of the tokens that train whose ratio is cut off."""
 
@@ -42,7 +43,7 @@ class Objective:
     """c > 1: where A < 0 the term is at least c · A; None: no such bound."""
     aggregation: Aggregation = "token_mean"
     clips: bool = True
-    """False: −A · log π as it is, on policy (RLOO, MAGRPO)."""
+    """False: J = Σ w ρ A as it is, whose gradient on policy is that of A log π (MAGRPO)."""
 
     def __post_init__(self) -> None:
         """Refuse what clips nothing."""
@@ -58,7 +59,7 @@ class Objective:
     def surrogate(
         self,
         advantages: ArrayLike,
-        ratios: ArrayLike,
+        ratios: Ratios,
         *,
         mask: ArrayLike,
         weights: ArrayLike,
@@ -66,26 +67,43 @@ class Objective:
         """The objective on K tokens.
 
         Args:
-          advantages: [K] constants.
-          ratios: [K] from `ratio.ratios`.
+          advantages: [K] constants; where they differ within a unit, its mean counts (as in ReMA).
+          ratios: of K tokens, from `ratio.ratios`.
           mask: [K] True where a token trains.
           weights: [K] from `token_weights`.
+
+        Raises:
+          ValueError: columns that do not fit.
         """
-        a = floats("advantages", advantages)
-        rho = floats("ratios", ratios, like=("advantages", len(a)))
-        taken = bools("mask", mask, like=("advantages", len(a)))
-        w = np.where(taken, floats("weights", weights, like=("advantages", len(a))), 0.0)
-        if not self.clips:
-            return Surrogate(float(w @ (rho * a)), w * rho * a, 0.0)
-        held = np.clip(rho, 1 - self.clip_low, 1 + self.clip_high) * a
-        term = np.minimum(rho * a, held)
-        cut = held < rho * a
-        if self.dual_clip is not None:
-            floor = self.dual_clip * a
-            low = (a < 0) & (term < floor)
-            term, cut = np.where(low, floor, term), cut | low
+        given = floats("advantages", advantages)
+        taken = bools("mask", mask, like=("advantages", len(given)))
+        w = np.where(taken, floats("weights", weights, like=("advantages", len(given))), 0.0)
+        if len(ratios.values) != len(given):
+            raise ValueError(f"ratios has length {len(ratios.values)}, but advantages has {len(given)}")
+        rho, a = ratios.values, given if self.ratio.level == "token" else _unit_means(given, taken, ratios.unit)
+        terms, cut = self._terms(rho, a)
+        push = np.bincount(ratios.unit, np.where(cut, 0.0, w * rho * a))[ratios.unit] if len(a) else a
         share = float((cut & taken).sum() / max(int(taken.sum()), 1))
-        return Surrogate(float(w @ term), np.where(cut, 0.0, w * rho * a), share)
+        return Surrogate(float(w @ terms), ratios.slopes * push, share)
+
+    def _terms(self, rho: Floats, a: Floats) -> tuple[Floats, Bools]:
+        """[K] each token's term before its weight, and whether the ratio is cut off there."""
+        if not self.clips:
+            return rho * a, np.zeros(len(a), np.bool_)
+        held = np.clip(rho, 1 - self.clip_low, 1 + self.clip_high) * a
+        terms, cut = np.minimum(rho * a, held), held < rho * a
+        if self.dual_clip is None:
+            return terms, cut
+        floor = self.dual_clip * a
+        low = (a < 0) & (terms < floor)
+        return np.where(low, floor, terms), cut | low
+
+
+def _unit_means(values: Floats, taken: Bools, unit: Ints) -> Floats:
+    """[K] mean over the tokens of a unit that train."""
+    size = np.maximum(np.bincount(unit, taken), 1.0)
+    mean: Floats = (np.bincount(unit, np.where(taken, values, 0.0)) / size)[unit]
+    return mean
 
 
 def token_weights(
@@ -106,7 +124,7 @@ def token_weights(
         turn_mean                   1 / (sequences · turns of it · tokens of the turn)   ReMA
 
     Args:
-      aggregation: one of the names above.
+      aggregation: one of the names above; what has no token that trains is not counted.
       mask: [K] True where a token trains.
       sequence: [K] which row each token is in.
       turn: [K] which turn, for turn_mean.
@@ -162,7 +180,7 @@ def divergence(logprobs: ArrayLike, ref_logprobs: ArrayLike, *, estimator: Liter
 
         k1 = −u (unbiased, may be negative),   k2 = u² / 2,   k3 = eᵘ − u − 1 (unbiased, never negative)
 
-    Source: Schulman 2020, as used by GRPO (k3).
+    k3 holds u within ± 20, as verl does. Source: Schulman 2020, as used by GRPO (k3).
 
     Raises:
       ValueError: another estimator.
@@ -174,22 +192,25 @@ def divergence(logprobs: ArrayLike, ref_logprobs: ArrayLike, *, estimator: Liter
     if estimator == "k2":
         return np.square(u) / 2
     if estimator == "k3":
-        return np.expm1(u) - u
+        held = np.clip(u, -LIMIT, LIMIT)
+        return np.asarray(np.expm1(held) - held)
     raise ValueError(f"estimator={estimator!r} is none of k1, k2, k3")
 
 
-_SEQUENCE = Ratio(level="sequence")
+_WHOLE = Ratio(level="sequence", reduction="sum")
 OBJECTIVES: Mapping[str, Objective] = {
     "ppo": Objective(dual_clip=3.0),
     "grpo": Objective(aggregation="seq_mean_token_mean"),
     "dr_grpo": Objective(aggregation="seq_mean_token_sum_norm"),
     "dapo": Objective(clip_high=0.28),
-    "gspo": Objective(ratio=_SEQUENCE, aggregation="seq_mean_token_mean", clip_low=3e-4, clip_high=4e-4),
+    "gspo": Objective(ratio=Ratio(level="sequence"), aggregation="seq_mean_token_mean", clip_low=3e-4, clip_high=4e-4),
     "lite_ppo": Objective(),
-    "rloo": Objective(clips=False, aggregation="seq_mean_token_mean"),
-    "magrpo": Objective(clips=False, aggregation="seq_mean_token_mean"),
-    "rema": Objective(ratio=Ratio(level="turn", limit=3.0), aggregation="turn_mean"),
+    "rloo": Objective(ratio=_WHOLE, aggregation="seq_mean_token_mean"),
+    "magrpo": Objective(ratio=_WHOLE, clips=False, aggregation="seq_mean_token_mean"),
+    "rema": Objective(ratio=Ratio(level="turn", cap=3.0), dual_clip=3.0, aggregation="turn_mean"),
     "srpo": Objective(ratio=Ratio(level="set"), aggregation="seq_mean_token_mean"),
-    "agent_lightning": Objective(aggregation="per_rollout_mean"),
+    "agent_lightning": Objective(dual_clip=3.0, aggregation="per_rollout_mean"),
 }
-"""The objective of each published method by name; the advantages come from `methods`."""
+"""The objective of each published method by name; the advantages come from `methods`. For srpo, a set is the sequence
+of `token_weights`: one term and one clip a set. agent_lightning divides by rollouts, its code by rows, a factor common
+to all tokens of a batch."""

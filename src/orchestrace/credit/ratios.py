@@ -11,7 +11,7 @@ mean, or sum over the root of their number) is a choice that its paper leaves op
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,18 @@ LIMIT = 20.0
 """Log ratios are held within ± this, as in verl: exp(20) is beyond any clip."""
 
 
+class Ratios(NamedTuple):
+    """Ratios of K tokens, and what is needed to go back from them to the tokens."""
+
+    values: Floats
+    """[K] ρ of each token's unit; 1 where masked."""
+    unit: Ints
+    """[K] number of each token's unit, from 0: the tokens that share one ratio."""
+    slopes: Floats
+    """[K] d log ρ / d log π of each token: 1 of a token's own ratio; 1 / n in a mean over n tokens; 1 / |S| of that in
+    a set of |S| members; 0 where the log ratio is held at its limit, or masked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
     """How log ratios of tokens become ratios."""
@@ -33,8 +45,8 @@ class Ratio:
     level: Level = "token"
     reduction: Reduction = "mean"
     """Of a unit's tokens (in a set: of a member's): mean; sum; sqrt, the sum over the root of their number."""
-    limit: float = LIMIT
-    """Of the log ratio, before the exponential; ReMA's turns have 3."""
+    cap: float = LIMIT
+    """The log ratio is at most this, before the exponential, and at least −20; ReMA's turns have 3."""
 
     def __post_init__(self) -> None:
         """Refuse names that mean nothing."""
@@ -42,8 +54,8 @@ class Ratio:
                                     ("reduction", self.reduction, get_args(Reduction))):  # fmt: skip
             if chosen not in known:
                 raise ValueError(f"{name}={chosen!r} is none of {', '.join(known)}")
-        if not self.limit > 0:
-            raise ValueError(f"limit is {self.limit}; it must be positive")
+        if not 0 < self.cap <= LIMIT:
+            raise ValueError(f"cap is {self.cap}; it must lie in (0, {LIMIT:g}]")
 
     def ratios(
         self,
@@ -53,48 +65,57 @@ class Ratio:
         mask: ArrayLike,
         unit: ArrayLike | None = None,
         members: ArrayLike | None = None,
-    ) -> Floats:
-        """[K] the ratio of each token's unit; 1 where masked.
+    ) -> Ratios:
+        """The ratio of each token's unit. What is masked may be anything, NaN too: it belongs to no unit.
 
         Args:
           logprobs: [K] natural log, under the learner.
           old_logprobs: [K] under the policy that sampled.
-          mask: [K] True where a token trains; a tool's tokens are none of a unit's.
-          unit: [K] which turn, sequence or set each token is in; None only for tokens.
+          mask: [K] True where a token trains; a tool's tokens do not.
+          unit: [K] which turn, sequence or set each token is in, by batch-wide numbers; None for tokens.
           members: [K] of a set, which member each token is in: an output that the transition consumed.
 
         Raises:
           ValueError: columns that do not fit, or one that the level needs is missing.
         """
-        new = floats("logprobs", logprobs)
-        old = floats("old_logprobs", old_logprobs, like=("logprobs", len(new)))
-        taken = bools("mask", mask, like=("logprobs", len(new)))
-        logs = np.where(taken, new - old, 0.0)
-        if self.level != "token":
-            logs = self._of_units(logs, taken, self._column("unit", unit, new), members)
-        ratios: Floats = np.where(taken, np.exp(np.clip(logs, -self.limit, self.limit)), 1.0)
-        return ratios
+        taken = bools("mask", mask)
+        new, old = _trained("logprobs", logprobs, taken), _trained("old_logprobs", old_logprobs, taken)
+        if self.level == "token":
+            home = np.arange(len(taken), dtype=np.int64)
+            logs, slopes = new - old, np.ones(len(taken))
+        else:
+            home = grouped(self._column("unit", unit, len(taken)))
+            logs, slopes = self._of_units(new - old, taken, home, members)
+        free = taken & (logs > -LIMIT) & (logs < self.cap)
+        values = np.where(taken, np.exp(np.clip(logs, -LIMIT, self.cap)), 1.0)
+        return Ratios(values, home, np.where(free, slopes, 0.0))
 
-    def _of_units(self, logs: Floats, taken: Bools, unit: Ints, members: ArrayLike | None) -> Floats:
-        home = grouped(unit)
+    def _of_units(self, logs: Floats, taken: Bools, home: Ints, members: ArrayLike | None) -> tuple[Floats, Floats]:
+        """[K] log ratio of each token's unit, and its slope by the token."""
         if self.level != "set":
             return self._reduced(logs, taken, home)
-        member = grouped(unit, self._column("members", members, logs))
-        own = self._reduced(logs, taken, member)
+        member = grouped(home, self._column("members", members, len(logs)))
+        own, slopes = self._reduced(logs, taken, member)
         rows = np.flatnonzero(taken)
         one_each = rows[np.unique(member[rows], return_index=True)[1]]
-        count = np.bincount(home[one_each], minlength=home.max(initial=0) + 1)
+        count = np.maximum(np.bincount(home[one_each], minlength=home.max(initial=0) + 1), 1)
         total = np.bincount(home[one_each], own[one_each], minlength=len(count))
-        mean: Floats = (total / np.maximum(count, 1))[home]
-        return mean
+        return (total / count)[home], slopes / count[home]
 
-    def _reduced(self, logs: Floats, taken: Bools, groups: Ints) -> Floats:
+    def _reduced(self, logs: Floats, taken: Bools, groups: Ints) -> tuple[Floats, Floats]:
         size = np.maximum(np.bincount(groups, taken), 1.0)
         by = {"mean": size, "sum": np.ones_like(size), "sqrt": np.sqrt(size)}[self.reduction]
-        found: Floats = (np.bincount(groups, logs) / by)[groups]
-        return found
+        return (np.bincount(groups, logs) / by)[groups], (1 / by)[groups]
 
-    def _column(self, name: str, given: ArrayLike | None, like: Floats) -> Ints:
+    def _column(self, name: str, given: ArrayLike | None, length: int) -> Ints:
         if given is None:
             raise ValueError(f"level={self.level!r} needs {name}")
-        return ints(name, given, like=("logprobs", len(like)))
+        return ints(name, given, like=("mask", length))
+
+
+def _trained(name: str, given: ArrayLike, taken: Bools) -> Floats:
+    """[K] 0 where masked, finite elsewhere."""
+    array = np.asarray(given, dtype=np.float64)
+    if array.shape != taken.shape:
+        raise ValueError(f"{name} has shape {array.shape}, but mask has {taken.shape}")
+    return floats(name, np.where(taken, array, 0.0))
