@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit import SequentialGAE, discounted, gae, whitened
+from orchestrace.credit import SequentialGAE, discounted, gae, returns, whitened
+from orchestrace.credit.methods.sequences import marft_agents
 
 NUMBERS = st.floats(-3, 3)
 SHARES = st.sampled_from([0.0, 0.3, 0.95, 1.0])
@@ -25,7 +26,7 @@ def test_worked_example(lam, expected):
     assert gae([[0, 0, 1]], [[0.5, 0.6, 0.7]], lam=lam).values[0] == pytest.approx(expected)
 
 
-@given(st.integers(0, 200), st.integers(0, 9), st.integers(0, 2**32 - 1), SHARES, SHARES)
+@given(st.integers(0, 20), st.integers(0, 9), st.integers(0, 2**32 - 1), SHARES, SHARES)
 def test_padded_episodes_are_the_sum_over_later_errors(b, t, seed, discount, lam):
     rng = np.random.default_rng(seed)
     mask = rng.random((b, t)) < 0.7
@@ -41,6 +42,14 @@ def test_padded_episodes_are_the_sum_over_later_errors(b, t, seed, discount, lam
     unmasked = gae(rewards, values, discount=discount, lam=lam, bootstrap=bootstrap)
     everything = gae(rewards, values, discount=discount, lam=lam, mask=np.ones((b, t)), bootstrap=bootstrap)
     assert unmasked.values == pytest.approx(everything.values)
+
+
+def test_the_size_of_a_block_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    rewards, values, bootstrap, mask = *rng.normal(size=(2, 7, 5)), rng.normal(size=7), rng.random((7, 5)) < 0.7
+    whole = [gae(rewards, values, bootstrap=bootstrap, mask=m).values.tolist() for m in (None, mask)]
+    monkeypatch.setattr(returns, "BLOCK", 3)
+    assert [gae(rewards, values, bootstrap=bootstrap, mask=m).values.tolist() for m in (None, mask)] == whole
 
 
 @given(st.integers(1, 8), st.integers(0, 2**32 - 1))
@@ -99,6 +108,40 @@ def test_agents_that_act_in_turn_bootstrap_from_each_other():
     with_no_critic = SequentialGAE(order=("rollout",), lam=1.0)
     found, _ = with_no_critic.advantages([0, 0, 1], [0, 0, 0], position=[0, 1, 2], rollout=[0, 0, 0])
     assert found.values.tolist() == [1, 1, 1]  # every agent has the team's return
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1), SHARES)
+def test_one_accumulator_runs_through_steps_and_agents(steps, n, seed, lam):
+    """MARFT, written out as its two loops: agents within a step, the last one bootstrapped by the next step's first."""
+    rewards, values = np.random.default_rng(seed).normal(size=(2, steps, n))
+    found, _ = marft_agents(
+        rewards.ravel(), values.ravel(), rollout=np.zeros(steps * n, int), position=np.arange(steps * n)
+    )
+    slow, ahead = np.zeros((steps, n)), 0.0
+    for step in reversed(range(steps)):
+        for agent in reversed(range(n)):
+            if agent < n - 1:
+                following = values[step, agent + 1]
+            else:
+                following = values[step + 1, 0] if step < steps - 1 else 0.0
+            ahead = rewards[step, agent] + 0.99 * following - values[step, agent] + 0.99 * 0.95 * ahead
+            slow[step, agent] = ahead
+    assert found.values == pytest.approx(slow.ravel())
+    whole = SequentialGAE(order=("rollout",), lam=lam)  # one agent: plain GAE
+    alone, _ = whole.advantages(rewards[:, 0], values[:, 0], position=np.arange(steps), rollout=np.zeros(steps, int))
+    assert alone.values == pytest.approx(gae(rewards[:, 0][None], values[:, 0][None], lam=lam).values[0])
+
+
+@given(sequences(), st.integers(0, 2**32 - 1))
+def test_other_rollouts_change_nothing(rows, seed):
+    rewards, values = np.random.default_rng(seed).normal(size=(2, len(rows)))
+    rollout, agent, position = rows.T
+    together, _ = SequentialGAE().advantages(rewards, values, position=position, rollout=rollout, agent=agent)
+    own = rollout == rollout[0]
+    alone, _ = SequentialGAE().advantages(
+        rewards[own], values[own], position=position[own], rollout=rollout[own], agent=agent[own]
+    )
+    assert alone.values.tolist() == together.values[own].tolist()
 
 
 @given(st.integers(1, 6), st.integers(0, 2**32 - 1))
