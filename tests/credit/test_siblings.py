@@ -1,6 +1,9 @@
 """Messages against their siblings, answers against the debate."""
 
+import hashlib
+import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -18,8 +21,10 @@ from orchestrace.credit.shaping import (
     tree_shaped,
 )
 from orchestrace.credit.siblings import (
+    ContextKey,
     SiblingLOO,
     context_key,
+    context_numbers,
     fidelity,
     influence,
     node_rewards,
@@ -101,13 +106,96 @@ def test_diagnostics():
     assert fidelity([1, 1], [0, 5]) is None
     found = SiblingLOO(credit="reward_only").advantages([1, 0, 5], context=[0, 0, 1])
     assert within_context_variance(found) == pytest.approx(1.0)  # ±1 in the first context, a lone node in the second
+
+
+def test_the_key_of_a_context():
+    """C3's own number for the text `x`, and its fingerprint."""
+    digest = hashlib.blake2b(b"x", digest_size=8).digest()
+    assert context_key(b"x").number == int.from_bytes(digest, "big") % 2**63
+    assert context_key(b"x").fingerprint == hashlib.sha256(b"x").hexdigest()
+    keys = [context_key(name.encode()) for name in "abca"]
+    numbers = context_numbers(keys)
+    assert numbers.dtype == np.int64
+    assert numbers[0] == numbers[3]
+    assert len(set(numbers.tolist())) == 3
+    with pytest.raises(ValueError, match="'one' and 'other' share the number 5"):
+        context_numbers([ContextKey(5, "one"), ContextKey(5, "other")])
+    assert context_numbers([]).shape == (0,)
+
+
+def slow_influence(context, candidate, symbols):
+    """C3's, written out."""
+    common = [s for s, _ in sorted(Counter(symbols).items(), key=lambda item: (-item[1], item[0]))[:64]]
+    bins = [*common, "OTHER"]
+    found = []
+    for h in sorted(set(context)):
+        rows = [
+            (j, s if s in common else "OTHER") for c, j, s in zip(context, candidate, symbols, strict=True) if c == h
+        ]
+        candidates = sorted({j for j, _ in rows})
+        size = {j: sum(i == j for i, _ in rows) for j in candidates}
+        share = {j: size[j] / len(rows) for j in candidates}
+        given = {(j, y): (rows.count((j, y)) + 1) / (size[j] + len(bins)) for j in candidates for y in bins}
+        overall = {y: sum(share[j] * given[j, y] for j in candidates) for y in bins}
+        found.append(
+            max(0, sum(share[j] * given[j, y] * math.log(given[j, y] / overall[y]) for j in candidates for y in bins))
+        )
+    return sum(found) / len(found)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 80)), min_size=1, max_size=90))
+def test_influence_is_the_loop(rows):
+    context, candidate, symbols = (list(column) for column in zip(*rows, strict=True))
+    symbols = [str(s) for s in symbols]
+    assert influence(context, candidate, symbols=symbols) == pytest.approx(slow_influence(context, candidate, symbols))
+
+
+def test_influence_tells_the_heard_from_the_deaf():
     told = influence([0] * 40, [0, 1] * 20, symbols=["a", "b"] * 20)
     deaf = influence([0] * 40, [0, 1] * 20, symbols=["a", "a", "b", "b"] * 10)
     assert told > 0.3
-    assert deaf == pytest.approx(0, abs=1e-9)
+    assert deaf == 0
     assert influence([], [], symbols=[]) == 0
-    assert context_key(b"x") == context_key(b"x") != context_key(b"y")
-    assert 0 <= context_key(b"x").number < 2**63
+    assert influence([7, 7], [0, 0], symbols=["a", "b"]) == 0  # one candidate alone
+    with pytest.raises(ValueError, match="symbols has length 1, but context has 2"):
+        influence([0, 0], [0, 1], symbols=["a"])
+
+
+@given(st.floats(-1e9, 1e9), st.integers(2, 7), st.sampled_from([None, [3, 1, 2, 1, 5, 1, 1]]))
+def test_equal_rewards_are_exactly_nothing(reward, n, weights):
+    found = SiblingLOO(credit="reward_only").advantages([reward] * n, context=[0] * n, weights=weights and weights[:n])
+    assert found.values.tolist() == [0.0] * n
+
+
+@pytest.mark.parametrize("credit", ["reward_only", "value_only", "value_assisted"])
+def test_leaving_one_out_leaves_the_gradient_unbiased(credit):
+    """All draws of three siblings from a softmax of three messages: E[A ∇ log π] is the gradient of E[r]; with the full
+    mean it is 2/3 of it."""
+    p = np.exp([0.3, -0.2, 0.1]) / np.exp([0.3, -0.2, 0.1]).sum()
+    rewards, critic = np.array([1.0, 0.0, 0.5]), np.array([0.8, 0.3, 0.4])
+    truth_of = critic if credit == "value_only" else rewards
+    truth = p * (truth_of - p @ truth_of)
+    expected = {full: np.zeros(3) for full in (False, True)}
+    for drawn in itertools.product(range(3), repeat=3):
+        for full in expected:
+            found = SiblingLOO(credit=credit, mix=0.5, full_mean=full).advantages(
+                rewards[list(drawn)], context=[0] * 3, values=critic[list(drawn)]
+            )
+            scores = np.eye(3)[list(drawn)] - p
+            expected[full] += np.prod(p[list(drawn)]) * (found.values @ scores) / 3
+    assert expected[False] == pytest.approx(truth)
+    if credit != "value_assisted":
+        assert expected[True] == pytest.approx(truth * 2 / 3)
+
+
+@given(nodes(), st.integers(0, 2**32 - 1))
+def test_nodes_in_any_order(given_, seed):
+    r, q, w, context = (np.array(column) for column in given_)
+    order = np.random.default_rng(seed).permutation(len(r))
+    loo = SiblingLOO(mix=0.3)
+    found = loo.advantages(r, context=context, values=q, weights=w).values
+    moved = loo.advantages(r[order], context=context[order], values=q[order], weights=w[order]).values
+    assert moved == pytest.approx(found[order])
 
 
 def test_influence_aware_worked_example():
@@ -224,6 +312,8 @@ def test_wrong_use_is_said():
         SiblingLOO().advantages([1.0], context=[0])
     with pytest.raises(ValueError, match="weights must be positive"):
         SiblingLOO(credit="reward_only").advantages([1.0], context=[0], weights=[0.0])
+    with pytest.raises(ValueError, match="at most 1e"):
+        SiblingLOO(credit="reward_only").advantages([1.0, 0.0], context=[0, 0], weights=[1e17, 1.0])
     with pytest.raises(ValueError, match="mix is 2"):
         SiblingLOO(mix=2)
     with pytest.raises(ValueError, match="is none of"):

@@ -14,19 +14,21 @@ from orchestrace.credit.shaping import history_shaped, influence_aware, paired, 
 from orchestrace.credit.siblings import SiblingLOO
 
 
-def c3(rewards: ArrayLike, *, context: ArrayLike, values: ArrayLike | None = None) -> Advantages:
+def c3(
+    rewards: ArrayLike, *, context: ArrayLike, values: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Advantages:
     """Contextual counterfactual credit: a message against other messages from its exact context.
 
     Source: C3, arXiv 2603.06859
     Unit: message
     Kind: advantage
     Formula: A_u = r_u − leave-one-out mean of the siblings' Q (of their r without a critic)
-    Data: node rewards; context (the parent node); Q of a critic
+    Data: node rewards; context (the parent node); Q of a critic; replays behind each, where they differ
     Evidence: confirmed in code
     Departures: a group of one gives 0 on every path (its MAGRPO path leaves the raw reward)
     """
     return SiblingLOO(credit="reward_only" if values is None else "value_assisted").advantages(
-        rewards, context=context, values=values
+        rewards, context=context, values=values, weights=weights
     )
 
 
