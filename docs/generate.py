@@ -8,7 +8,9 @@ import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
+
+from words import WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "orchestrace"
@@ -64,6 +66,22 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def vocabularies() -> Iterator[str]:
+    """A table for each closed vocabulary of the trace, every value with its meaning.
+
+    Raises:
+      ValueError: the words and the source name different values.
+    """
+    from orchestrace.trace import events
+
+    for name, (about, values) in WORDS.items():
+        known = get_args(getattr(events, name))
+        if set(known) != set(values):
+            raise ValueError(f"docs/words.py, {name}: {sorted(set(known) ^ set(values))} are named in one place only")
+        rows = [f"| `{value}` | {_cell(values[value])} |" for value in known]
+        yield "\n".join([f"### `{name}`", "", about, "", "| value | |", "|---|---|", *rows, ""])
+
+
 def trace_page() -> str:
     found = list(structs(SOURCE / "trace" / "events.py"))
     events = [s for s in found if s.tag]
@@ -73,6 +91,7 @@ def trace_page() -> str:
     laws = ast.get_docstring(ast.parse((SOURCE / "trace" / "validate.py").read_text(encoding="utf-8"))) or ""
     parts = ["## Events", "", struct_table(common), *map(struct_table, events)]
     parts += ["## The document and its parts", "", *(struct_table(s) for s in reversed(others) if s is not common)]
+    parts += ["## Closed vocabularies", "", *vocabularies()]
     return "\n".join([*header, *parts, "## Laws", "", "```text", laws, "```", ""])
 
 
@@ -83,6 +102,8 @@ def report_page() -> str:
     parts.append("")
     found = list(structs(SOURCE / "report" / "document.py"))
     parts += [struct_table(s, 2) for s in reversed(found)]
+    parts += [struct_table(s, 2) for s in structs(SOURCE / "report" / "credit.py")]
+    parts += [struct_table(s, 2) for s in structs(SOURCE / "rewards" / "findings.py") if s.name == "Finding"]
     for module in ("parallelism", "critical_path", "collaboration", "overhead", "tokens"):
         parts += [struct_table(s, 2) for s in structs(SOURCE / "metrics" / f"{module}.py") if s.fields]
     return "\n".join(parts)
@@ -95,22 +116,39 @@ def commands_page() -> str:
     from orchestrace.cli.main import COMMANDS, program
 
     parts = ["# Commands", "", "Written by `python docs/generate.py` from the commands' own help.", ""]
-    ctx = click.Context(program, info_name="orchestrace", terminal_width=100, max_content_width=100)
+    named = {"help_option_names": program.context_settings["help_option_names"]}
+    width = {"terminal_width": 100, "max_content_width": 100}
+    ctx = click.Context(program, info_name="orchestrace", **width, **named)
     for name in COMMANDS:
         command = program.get_command(ctx, name)
-        own = click.Context(command, info_name=name, parent=ctx, terminal_width=100, max_content_width=100)
+        own = click.Context(command, info_name=name, parent=ctx, **width)
         parts += [f"## {name}", "", "```text", command.get_help(own), "```", ""]
         for verb in getattr(command, "commands", {}).values():
-            inner = click.Context(verb, info_name=verb.name, parent=own, terminal_width=100, max_content_width=100)
+            inner = click.Context(verb, info_name=verb.name, parent=own, **width)
             parts += [f"### {name} {verb.name}", "", "```text", verb.get_help(inner), "```", ""]
     return "\n".join(parts)
+
+
+_DECISIONS = f"""\
+An orchestrator decides five things, numbered as in the survey (arXiv 2605.02801, section 8):
+
+{chr(10).join(f"- {name}: {about}" for name, about in WORDS["SubDecision"][1].items())}
+
+E5c, E5d and E5f are our own numbers of environments; the digit is that of the decision. Those below exist; they cover
+O1 as the number to ask at once, and O5. In all of them the aggregate (O4) is the exact vote, and nothing is learned
+about O2 and O3.
+
+- E5c, `sequential-voting`: voters known to be right equally often are asked one at a time; when to answer?
+- E5d, `unknown-voters`: the same, and nobody knows how often they are right.
+- E5f, `batch-voting`: how many voters to ask in the next round, and when to answer?
+"""
 
 
 def environments_page() -> str:
     """Every environment with its parameters and baselines."""
     from orchestrace.envs import ENVIRONMENTS, by_name
 
-    parts = ["# Environments", "", "Written by `python docs/generate.py` from `orchestrace.envs`.", ""]
+    parts = ["# Environments", "", "Written by `python docs/generate.py` from `orchestrace.envs`.", "", _DECISIONS]
     for name, entry in ENVIRONMENTS.items():
         env = by_name(name, {})
         parts += [f"## {name}", "", entry.about, "", "| setting | default | range | |", "|---|---|---|---|"]
@@ -139,7 +177,60 @@ def recipes_page() -> str:
     return "\n".join([*parts, ""])
 
 
+METHOD_LINES = ("Source", "Unit", "Kind", "Formula", "Data", "Evidence", "Departures")
+
+
+class Method(NamedTuple):
+    name: str
+    about: str
+    lines: dict[str, str]
+
+
+def methods() -> Iterator[Method]:
+    """Every credit method: a public function under `credit/methods`, described by the lines of its docstring."""
+    for path in sorted((SOURCE / "credit" / "methods").glob("[a-z]*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                yield _method(node.name, ast.get_docstring(node) or "")
+
+
+def _method(name: str, docstring: str) -> Method:
+    lines: dict[str, str] = {}
+    label = ""
+    for line in docstring.splitlines():
+        word, colon, rest = line.strip().partition(":")
+        if colon and word in METHOD_LINES:
+            label, lines[word] = word, rest.strip()
+        elif label and line.startswith("  ") and line.strip():
+            lines[label] += " " + line.strip()
+        else:
+            label = ""
+    return Method(name, docstring.strip().partition("\n\n")[0], lines)
+
+
+def credit_page() -> str:
+    parts = ["# Credit methods", "", "Written by `python docs/generate.py` from `orchestrace.credit.methods`.", ""]
+    parts += [
+        "Kinds never mix: a *share* adds up to the team's value, an *advantage* is relative to a baseline and does",
+        "not, a *shaped* reward is a reward. Evidence says how the method is known to us: read in its authors' code,",
+        "from a secondary source, from a textbook, or ours. Sources and departures stand below the table.",
+        "",
+        "| method | unit | kind | formula | data needed | evidence |",
+        "|---|---|---|---|---|---|",
+    ]
+    found = list(methods())
+    for method in found:
+        cells = [_cell(method.lines.get(key, "")) for key in ("Unit", "Kind", "Formula", "Data", "Evidence")]
+        parts.append(f"| `{method.name}` | {' | '.join(cells)} |")
+    for method in found:
+        source, departures = (_cell(method.lines.get(key, "")) for key in ("Source", "Departures"))
+        parts += ["", f"### `{method.name}`", "", " ".join(method.about.split()), ""]
+        parts += [f"Source: {source}. Departures: {departures}".replace("..", ".")]
+    return "\n".join([*parts, ""])
+
+
 PAGES = {
+    "credit.md": credit_page,
     "trace.md": trace_page,
     "report.md": report_page,
     "commands.md": commands_page,

@@ -119,6 +119,26 @@ def test_a_child_that_nobody_spawned_stays_unlinked():
     assert next(agent for agent in got.trace.agents if agent.id == "k1").unlinked
 
 
+def test_agents_come_in_the_order_in_which_they_were_spawned_and_the_unlinked_last():
+    """Files are named at random: here the last that was spawned has the first name."""
+    log = Log()
+    log.user(0.0, "go")
+    log.says(1.0, task("T1", "one"), stop="tool_use")
+    log.result(4.0, "T1", "done", agentId="z")
+    log.says(5.0, task("T2", "two"), task("T3", "three"), stop="tool_use")
+    log.result(9.0, "T2", "done", agentId="c")
+    log.result(9.0, "T3", "done", agentId="b")
+    nested = Log("z")
+    nested.user(1.5, "one")
+    nested.says(2.0, task("T4", "four"), stop="tool_use")
+    nested.result(3.0, "T4", "done", agentId="y")
+    others = [child("a", "by nobody", 0.5, 0.8), child("b", "three", 6.0, 7.0), child("c", "two", 6.0, 7.0)]
+    got = read(log, *others, nested, child("y", "four", 2.2, 2.8))
+    assert [agent.id for agent in got.trace.agents] == ["main", "z", "y", "c", "b", "a"]
+    spawns = [event.to for event in got.trace.events if isinstance(event, Spawn)]
+    assert spawns == ["z", "y", "c", "b"]
+
+
 def test_a_sidecar_cannot_make_an_agent_its_own_ancestor():
     looped = Log("k1")
     looped.user(1.0, "x")

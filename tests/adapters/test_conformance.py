@@ -1,5 +1,6 @@
 """The shipped conformance check, on ours; and the check itself, on adapters that break each promise."""
 
+from importlib import resources
 from types import SimpleNamespace
 
 import msgspec
@@ -7,11 +8,12 @@ import numpy as np
 import pytest
 
 from adapters.logs import SESSION, Log, child, meta, task, use
-from orchestrace.adapters import ADAPTERS, BytesFiles, Match, Read, Skip, claude_code, native
+from orchestrace.adapters import ADAPTERS, BytesFiles, Match, Read, Skip, claude_code, native, survey
 from orchestrace.testing.adapters import DAMAGES, check_adapter
-from orchestrace.trace import Agent, Builder, HumanIntervention, Turn, encode
+from orchestrace.trace import Agent, Builder, HumanIntervention, Source, Turn, encode
 from samples import SAMPLES, needs_samples
 
+EXAMPLE = (resources.files("orchestrace.adapters") / "survey_data" / "example_trace.json").read_bytes()
 CLAUDE = SAMPLES / "claude_code"
 TEST_DATA = CLAUDE / "claude_code_log" / "test" / "test_data"
 FOLDERS = {
@@ -56,6 +58,14 @@ def own_document():
 def test_our_adapters_keep_the_contract():
     check_adapter(claude_code, own_session(), rng=np.random.default_rng(0), damages=150)
     check_adapter(native, own_document(), rng=np.random.default_rng(0), damages=150)
+    check_adapter(survey, {"a.json": EXAMPLE}, rng=np.random.default_rng(0), damages=150)
+
+
+def test_a_document_of_an_imported_trace_names_the_files_of_its_log():
+    imported = {"n.json": encode(msgspec.structs.replace(good().trace, blobs=good().blobs))}
+    check_adapter(native, imported, rng=np.random.default_rng(0), damages=40)
+    (read,) = native.read(BytesFiles(imported), Match("native", ("n.json",)))
+    assert read.trace == good().trace
 
 
 @needs_samples
@@ -117,6 +127,8 @@ FAULTS = {
     "unequal traces": faulty(read=lambda f, m: iter([changed(good(), task_id=next(TASKS))])),
     "law 2": faulty(read=lambda f, m: iter([changed(good(), agents=())])),
     "without events": faulty(read=lambda f, m: iter([changed(good(), events=(), edges=(), agents=(Agent("main"),))])),
+    "its source says None": faulty(read=lambda f, m: iter([changed(good(), source=None)])),
+    "its source says 'other'": faulty(read=lambda f, m: iter([changed(good(), source=Source("other", "1"))])),
     "diagnostics differ": faulty(read=lambda f, m: iter([msgspec.structs.replace(good(), diagnostics={"x": 1})])),
     "is missing": faulty(read=lambda f, m: iter([msgspec.structs.replace(good(), blobs={})])),
     "has another hash": faulty(

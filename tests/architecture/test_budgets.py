@@ -11,7 +11,7 @@ FUNCTION_LINES, FUNCTION_LIMIT = 40, 80
 PARAMETERS = 8
 POSITIONAL = 2
 PUBLIC_METHODS = 15
-PURE_LINES = 12000
+PURE_LINES = 18000
 """All of the pure half together; raised only by an ADR (the latest: 0008)."""
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "core", "base", "manager", "misc", "types"}

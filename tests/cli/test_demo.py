@@ -7,8 +7,11 @@ import pytest
 
 from cli.command import refused, run
 from orchestrace.cli.demo import shipped_recipe, shipped_session
+from orchestrace.cli.demo_folder import MARK, claimed
+from orchestrace.cli.progress import training_progress
 from orchestrace.trace import decode, violations
 from orchestrace.trace.views import spawn_tree
+from orchestrace.viewer import MADE_UP, standings
 from viewer.markup_of import loads
 
 
@@ -18,6 +21,26 @@ def demo(tmp_path_factory):
     done = run("demo", "--updates", 2, "--out", folder, "--json")
     assert done.code == 0, done.err
     return folder, done
+
+
+def test_without_a_terminal_training_says_now_and_then_how_far_it_is(capsys):
+    now = 0.0
+    with training_progress(300, clock=lambda: now) as advance:
+        for update in range(1, 301):
+            now = update / 10
+            advance(update, {"a": 0.5, "b": None, "c": 0.25})
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        f"orchestrace: training: {n} of 300 updates, gap closed 0.500 0.250" for n in (100, 200, 300)
+    ]  # fmt: skip
+
+
+def test_the_exact_gap_stands_beside_the_simulated_one(demo):
+    exact, simulated = standings(demo[1].json["training"])[1:3]
+    assert (exact.name, simulated.name) == ("learned (ppo)", "the same, simulated")
+    assert [cell.gap_closed for cell in exact.cells] == [*demo[1].json["training"]["exact_gap_closed"].values()]
+    assert all(cell.gap_closed_ci is None for cell in exact.cells)
+    assert all(cell.gap_closed_ci is not None for cell in simulated.cells)
 
 
 def test_the_contract(demo):
@@ -46,7 +69,7 @@ def test_every_episode_obeys_the_laws(demo):
 def test_the_page_holds_curve_table_and_lanes_and_loads_nothing(demo):
     page = (demo[0] / "index.html").read_text()
     assert page.count("<svg") >= 3
-    for part in ("Gap closed", "learned (ppo)", "tuned threshold", "An episode of the learned policy"):
+    for part in (MADE_UP, "Gap closed", "learned (ppo)", "tuned threshold", "An episode of the learned policy"):
         assert part in page
     assert loads(page) == []
 
@@ -65,8 +88,16 @@ def test_a_demo_overwrites_its_own_folder_and_no_other(demo, tmp_path):
 
 def test_for_a_person(tmp_path):
     done = run("demo", "--updates", 1, "--out", tmp_path / "d")
+    assert done.out.startswith(MADE_UP)
     for part in ("Team", "Critical path", "Learning when to spawn", "best one shot", "index.html"):
         assert part in done.out
+
+
+def test_a_folder_of_an_older_demo_is_still_a_demos_own(tmp_path):
+    claimed(tmp_path / "d")
+    mark = tmp_path / "d" / MARK
+    mark.write_text(mark.read_text().splitlines(keepends=True)[0] + "written otherwise\n")
+    assert claimed(tmp_path / "d") == tmp_path / "d"
 
 
 def test_the_shipped_session_is_a_team():

@@ -49,6 +49,11 @@ def test_version():
         (["env", "solve", "batch-voting", "--set", "ct=nan"], "ct"),
         (["train", "/no/recipe.toml"], "there is no such recipe"),
         (["train", __file__], "not valid TOML"),
+        (["report", ""], "it is empty, and names no file"),
+        (["validate", ""], "it is empty, and names no file"),
+        (["export", "", "--to", "trace", "-o", "x"], "it is empty, and names no file"),
+        (["train"], "give a recipe, or --resume DIR"),
+        (["train", "--resume", "/no/run"], "/no/run: holds no run"),
         (["eval"], "give the folder of a run"),
         (["eval", "--policy", "best-one-shott", "--env", "batch-voting"], "known: optimal"),
         (["eval", "/no/run"], "/no/run"),
@@ -90,6 +95,16 @@ def test_a_closed_pipe_is_no_error(words):
     with os.fdopen(writes, "wb") as pipe:
         done = subprocess.run([*COMMAND, *words], stdout=pipe, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_verdict_outlives_its_reader(tmp_path):
+    (tmp_path / "a.json").write_text("{}")
+    for words, code in ((["validate", tmp_path / "a.json"], 1), (["validate", tmp_path / "a.json", "--json"], 1)):
+        reads, writes = os.pipe()
+        os.close(reads)
+        with os.fdopen(writes, "wb") as pipe:
+            done = subprocess.run([*COMMAND, *words], stdout=pipe, stderr=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stderr) == (code, b"")
 
 
 @pytest.mark.parametrize("words", [[], ["env"]])

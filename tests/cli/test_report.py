@@ -97,6 +97,86 @@ def test_a_folder_is_a_table_newest_first(tmp_path):
         assert "no date" in refused("report", tmp_path, "--since", odd)
 
 
+def test_a_session_of_a_folder_is_opened_by_the_id_that_its_table_shows(tmp_path):
+    for name in ("aa-one", "aa-two", "bb/x_y"):
+        (tmp_path / f"{name.replace('/', '')}.json").write_bytes(encode(team(name)))
+    table = run("report", tmp_path)
+    assert f"orchestrace report {tmp_path} ID" in table.err
+    shown = {line.split()[0] for line in table.out.splitlines() if line.startswith(("aa", "bb"))}
+    assert shown == {"aa-one", "aa-two", "bb/x_y"}
+    for name in shown:
+        assert run("report", tmp_path, name, "--json").json["trace_id"] == name
+    assert run("report", tmp_path, "bb", "--json").json["trace_id"] == "bb/x_y"
+    assert run("report", tmp_path, "aa-t…", "--json").json["trace_id"] == "aa-two"
+    both = run("report", tmp_path, "aa-o", "aa-t", "--json").json
+    assert [one["trace_id"] for one in both["traces"]] == ["aa-one", "aa-two"]
+    assert "is the beginning of 2 ids: aa-one, aa-two" in refused("report", tmp_path, "aa")
+    assert "no session whose id begins so" in refused("report", tmp_path, "cc")
+    assert run("export", tmp_path, "--to", "trace", "-o", tmp_path / "x").code == 2
+
+
+def log(project, name, **more):
+    said = {"type": "user", "uuid": f"u-{name}", "sessionId": name, "timestamp": "2026-07-01T09:00:00.000Z"}
+    said |= {"message": {"role": "user", "content": "hello"}, "parentUuid": None, "isSidechain": False, **more}
+    project.mkdir(parents=True, exist_ok=True)
+    return project / f"{name}.jsonl", json.dumps(said) + "\n"
+
+
+def test_the_table_names_the_projects_and_an_id_alone_is_claude_codes(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    assert "there is no such file or folder; check the path" in refused("report", "1111")
+    for project, name in (("-home-shop", "1111aaaa"), ("-home-a-very-long-name", "2222bbbb")):
+        path, text = log(tmp_path / "projects" / project, name)
+        path.write_text(text)
+    table = run("report", tmp_path / "projects").out
+    assert "-home-shop " in table
+    assert "…-very-long-name " in table
+    assert run("report", "2222", "--json").json["trace_id"] == "claude_code:2222bbbb"
+    assert run("report", tmp_path / "projects" / "-home-shop").code == 0  # one session, and no project to name
+    assert "no session whose id begins so" in refused("report", "3333")
+    assert "there is no such file or folder; check the path" in refused("report", "3333.jsonl")
+
+
+def test_an_empty_log_beside_agents_is_said_to_be_told_by_them(tmp_path):
+    project = tmp_path / "p"
+    _, text = log(project, "5555", isSidechain=True, agentId="abc")
+    (project / "5555.jsonl").write_bytes(b"")
+    answer = {"type": "assistant", "uuid": "u-2", "parentUuid": "u-5555", "message": {
+        "id": "m", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "hi"}],
+    }}  # fmt: skip
+    (project / "agent-abc.jsonl").write_text(text + json.dumps({**json.loads(text), **answer}) + "\n")
+    (project / "6666.jsonl").write_bytes(b"")
+    done = run("report", project)
+    assert "5555.jsonl: empty; the session is told by its agents' logs alone" in done.err
+    assert "6666.jsonl: empty\n" in done.err
+
+
+def test_validate_of_a_folder_says_how_many(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.json").write_bytes(encode(team(name)))
+    assert run("validate", tmp_path).out == f"{tmp_path}: 2 sessions: all keep every law\n"
+    (tmp_path / "c.jsonl").write_bytes(b"")
+    document = run("validate", tmp_path, "--json").json
+    assert (document["sessions"], len(document["skipped"])) == (2, 1)
+    assert "skipped 1 file" in run("validate", tmp_path).out
+
+
+def test_a_page_of_several_has_contents(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.json").write_bytes(encode(team(name)))
+    assert run("report", tmp_path, "--html", tmp_path / "page.html").code == 0
+    page = (tmp_path / "page.html").read_text()
+    for i in range(2):
+        assert f'href="#s{i}"' in page
+        assert page.count(f'id="s{i}"') == 1
+
+
+def test_no_line_ends_in_spaces_outside_a_terminal(trace_file, tmp_path):
+    (tmp_path / "two.json").write_bytes(encode(team("two")))
+    for words in (["report", trace_file], ["report", tmp_path], ["env", "solve", "batch-voting"], ["doctor"]):
+        assert not [line for line in run(*words).out.splitlines() if line.endswith(" ")]
+
+
 def test_html_page_is_written_whole(trace_file, tmp_path):
     page = tmp_path / "out" / "page.html"
     assert run("report", trace_file, "--html", page).code == 0
@@ -169,7 +249,9 @@ def test_export_to_survey_validates(trace_file, tmp_path):
 
 
 def test_validate(trace_file, tmp_path):
-    assert run("validate", trace_file, "--json").json == {"valid": True, "violations": [], "observations": {}}
+    kept = {"valid": True, "violations": [], "observations": {}, "sessions": 1}
+    assert run("validate", trace_file, "--json").json == kept
+    assert run("validate", trace_file).out == f"{trace_file}: keeps every law\n"
     broken = tmp_path / "broken.json"
     document = json.loads(trace_file.read_bytes())
     document["events"][1]["turn"] = "main.9"
@@ -190,7 +272,8 @@ def test_validate(trace_file, tmp_path):
 def test_survey_files_are_judged_by_the_survey(tmp_path):
     example = SURVEY / "example_trace.json"
     assert run("validate", example, "--survey", "--json").json["valid"]
-    assert run("validate", example, "--json").json == {"valid": True, "violations": [], "observations": {}}
+    kept = {"valid": True, "violations": [], "observations": {}, "sessions": 1}
+    assert run("validate", example, "--json").json == kept
     broken = tmp_path / "broken.json"
     for change in (
         lambda d: d["costs"].pop("wall_clock_s"), lambda d: d.update(colour=1), lambda d: d.update(topology="ring"),

@@ -18,15 +18,42 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_readme_python_runs_and_prints_what_it_says():
-    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", README, re.S)
     assert len(blocks) >= 3
-    out = io.StringIO()
     scope: dict[str, object] = {}
-    with contextlib.redirect_stdout(out):
-        for block in blocks:
+    for block, said in blocks:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
             exec(compile(block, "README.md", "exec"), scope)
-    said = re.findall(r"```text\n(.*?)```", README, re.S)
-    assert out.getvalue().endswith(said[-1])
+        assert out.getvalue() == said
+
+
+GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=[guide.stem for guide in GUIDES])
+def test_guide_python_runs_and_prints_what_it_says(guide):
+    text = guide.read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.S)
+    assert blocks
+    scope: dict[str, object] = {}
+    for block, said in blocks:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(block, guide.name, "exec"), scope)
+        assert out.getvalue() == said
+
+
+GUIDE_LINES = [
+    line
+    for guide in GUIDES
+    for line in re.findall(r"^orchestrace (.*?)(?:\s{2,}#.*)?$", guide.read_text("utf-8"), re.M)
+]
+
+
+@pytest.mark.parametrize("line", GUIDE_LINES)
+def test_guide_commands_exist(line):
+    test_readme_commands_exist(line)
 
 
 def test_readme_report_is_what_it_prints():
@@ -64,6 +91,12 @@ def test_reference_is_fresh():
         [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_every_field_of_the_report_has_its_line():
+    page = (ROOT / "docs" / "reference" / "report.md").read_text(encoding="utf-8")
+    bare = [line for line in page.splitlines() if line.startswith("| `") and re.search(r"\|\s*\|$", line)]
+    assert bare == []
 
 
 def test_torch_is_pinned_in_one_file_alone():

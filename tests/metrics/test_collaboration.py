@@ -1,17 +1,18 @@
 """What agents told each other, and what came of it."""
 
 import msgspec
+import pytest
 from hypothesis import given
 
 from metrics.timed_teams import EMPTY, teams
-from orchestrace.metrics import collaboration
-from orchestrace.trace import Agent, Aggregate, Builder, Message, Return, Spawn, Tokens, Turn
+from orchestrace.metrics import collaboration, taken_up
+from orchestrace.trace import Agent, Aggregate, Builder, Message, Return, Source, Spawn, Tokens, Turn
 
 TASK = "read the three files under docs and say in which of them the default time limit of a call is given"
 
 
-def talk():
-    b = Builder(trace_id="t", task_id="t")
+def talk(source=None):
+    b = Builder(trace_id="t", task_id="t", source=source)
     b.agent(Agent("main"))
     for child in "abc":
         b.agent(Agent(child, parent="main"))
@@ -59,6 +60,34 @@ def test_returns_that_no_aggregate_took_up():
     assert (found.returns, found.failed_returns, found.unconsumed_returns) == (4, 1, 3)
     assert found.unconsumed_tokens == 200  # b and c; of a one return was read
     assert again.id == "a.2"
+
+
+@pytest.mark.parametrize(("source", "unread"), [(None, 1), (Source("claude_code", "1"), 2)])
+def test_a_writer_without_aggregates_says_by_turns_what_was_read(source, unread):
+    """Our own recording: a's return came before a turn of main, b's after the last. A log's adapter would have said."""
+    b = talk(source)
+    b.append(Return, "a", to="main")
+    b.append(Turn, "main")
+    b.append(Return, "b", to="main")
+    found = collaboration(b.build())
+    assert (found.returns, found.unconsumed_returns) == (2, unread)
+    assert taken_up(b.build()) == ({"a.1"} if source is None else set())
+
+
+def test_with_one_aggregate_the_others_count_as_left_out():
+    b = talk()
+    read, _ = b.append(Return, "a", to="main"), b.append(Return, "b", to="main")
+    turn = b.append(Turn, "main")
+    b.append(Aggregate, "main", inputs=(read.id,), turn=turn.id)
+    assert collaboration(b.build()).unconsumed_returns == 1
+
+
+@given(teams)
+def test_what_was_taken_up_was_said_before(trace):
+    said = {event.id for event in trace.events if isinstance(event, Return | Message)}
+    aggregated = {source for event in trace.events if isinstance(event, Aggregate) for source in event.inputs}
+    assert taken_up(trace) <= said
+    assert aggregated <= taken_up(trace)
 
 
 def test_tokens_of_the_unread_may_be_unknown():

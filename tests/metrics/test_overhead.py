@@ -45,14 +45,29 @@ def test_a_span_wins_over_bytes_and_reasoning_is_no_block():
 
 
 def test_an_answer_is_not_overhead_but_a_block_that_stops_is():
-    b = alone()
+    b = team()
+    b.append(Spawn, "main", to="a")
     turn = b.append(Turn, "main", tokens=Tokens(output=100), content=b.text("the answer"))
     b.append(Stop, "main", turn=turn.id, content=b.text("the answer"))
     assert overhead(b.build()).protocol_overhead == 0.0
-    other = alone()
+    other = team()
+    other.append(Spawn, "main", to="a")
     turn = other.append(Turn, "main", tokens=Tokens(output=100), content=other.text("the answer"))
     other.append(Stop, "main", turn=turn.id, content=other.text("I am done."))
     assert overhead(other.build()).protocol_tokens == {"stop": 50.0}
+
+
+def test_one_agent_is_no_team():
+    """Its task list runs nobody: a share of team talk would mean nothing."""
+    b = alone()
+    turn = b.append(Turn, "main", tokens=Tokens(output=100), content=b.text("x" * 10))
+    b.append(ToolCall, "main", tool="TodoWrite", turn=turn.id, content=b.text("y" * 30))
+    b.agent(Agent("stranger", unlinked=True))
+    found = overhead(b.build(), tools=CLAUDE_CODE)
+    assert found.protocol_overhead is found.protocol_tokens is None
+    assert found.unknown["protocol_overhead"] == "no team: no agent made or addressed another"
+    b.append(Message, "main", to="stranger", turn=turn.id, content=b.text("z" * 60))
+    assert overhead(b.build(), tools=CLAUDE_CODE).protocol_overhead == 0.9
 
 
 def test_an_aggregate_beside_the_text():

@@ -8,10 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.timed_teams import EMPTY, dated, real_numbers, shifted, teams, troubled
-from orchestrace.metrics import critical_steps, parallelism
-from orchestrace.trace import Agent, Builder, Delegate, HumanIntervention, Return, Source, Spawn, Trace, Turn
+from orchestrace.metrics import CLAUDE_CODE, critical_steps, parallelism
+from orchestrace.trace import (
+    Agent,
+    Builder,
+    Delegate,
+    HumanIntervention,
+    Return,
+    Source,
+    Spawn,
+    Stop,
+    ToolCall,
+    Trace,
+    Turn,
+)
 
-TIMES = ("work_s", "span_s", "elapsed_s", "human_s", "idle_s", "wall_s", "speedup", "efficiency")
+TIMES = ("work_s", "span_s", "elapsed_s", "answer_s", "human_s", "idle_s", "wall_s", "speedup", "efficiency")
 
 
 def two_workers(**header):
@@ -39,7 +51,8 @@ def test_a_team_that_can_be_read_by_eye():
     assert found.critical_steps == 1 + 1 + 2
     assert found.useful_utilisation == 1.0
     assert found.coverage == 1.0
-    assert not found.unknown
+    assert found.unknown == {"answer_s": "no stop with an answer"}
+    assert (found.long_calls, found.long_calls_s, found.outside_agents) == (0, 0.0, 0)
 
 
 def test_a_recorded_serial_time_wins():
@@ -161,13 +174,13 @@ def test_one_event(duration):
     found = parallelism(one)
     assert found.elapsed_s == (duration or 0.0)
     assert found.critical_steps == 1
-    assert found.speedup == (1.0 if duration else None)
+    assert found.speedup is found.efficiency is None
     assert (
         found.unknown.get("speedup")
         == {
             None: "only 0 of 1 turns and tool calls carry a time and a duration",
             0.0: "no time passed: wall_s is 0",
-            2.0: None,
+            2.0: "one agent: nobody worked beside it, as far as the log says",
         }[duration]
     )
 
@@ -184,3 +197,101 @@ def test_deep_and_wide_teams_are_no_trouble():
     assert found.critical_steps == 3000
     assert found.span_s == found.work_s == found.wall_s == 3000.0
     assert found.peak_concurrency == 1
+
+
+def with_strangers(**strangers):
+    """main is busy 10-20 and 30-40, a worker 20-30; each stranger is busy for two seconds from a given time on."""
+    b = Builder(trace_id="t", task_id="t", source=Source("test", "1"))
+    b.agent(Agent("main"))
+    b.agent(Agent("worker", parent="main"))
+    b.append(Turn, "main", t=10, duration_s=10)
+    b.append(Spawn, "main", to="worker", t=20)
+    b.append(Turn, "worker", t=20, duration_s=10)
+    b.append(Return, "worker", to="main", t=30)
+    last = b.append(Turn, "main", t=30, duration_s=10)
+    b.append(Stop, "main", turn=last.id, t=40)
+    for name, t in strangers.items():
+        b.agent(Agent(name, unlinked=True))
+        b.append(Turn, name, t=t, duration_s=2)
+    return parallelism(b.build())
+
+
+def test_strangers_outside_the_session_do_not_stretch_it():
+    """An agent that nobody is known to have made, a day later or a moment before: no time of the team's is its."""
+    alone, joined = with_strangers(), with_strangers(early=0, late=86_400)
+    assert joined.outside_agents == 2
+    assert (joined.work_s, joined.elapsed_s, joined.span_s, joined.speedup) == (30.0, 30.0, 30.0, 1.0)
+    for name in (*TIMES, "critical_path", "peak_concurrency", "coverage"):
+        assert getattr(joined, name) == getattr(alone, name)
+
+
+@pytest.mark.parametrize("t", [8, 15, 40])
+def test_strangers_inside_the_session_count(t):
+    found = with_strangers(beside=t)
+    assert found.outside_agents == 0
+    assert found.work_s == 32.0
+    assert found.elapsed_s == 30.0 + {8: 2.0, 15: 0.0, 40: 2.0}[t]
+
+
+def test_an_agent_of_a_known_parent_is_no_stranger():
+    b = two_workers(source=Source("test", "1"))
+    b.agent(Agent("later", parent="main", unlinked=True))
+    b.append(Turn, "later", t=1000, duration_s=1)
+    assert parallelism(b.build()).elapsed_s == 1001.0
+
+
+def test_without_a_root_nobody_is_a_stranger():
+    one = Turn("a.0", "a", t=5.0, duration_s=2.0)
+    two = msgspec.structs.replace(one, id="b.0", agent="b", t=500.0)
+    agents = (Agent("a", unlinked=True), Agent("b", unlinked=True))
+    found = parallelism(Trace(schema=1, trace_id="t", task_id="t", agents=agents, events=(one, two)))
+    assert (found.elapsed_s, found.outside_agents) == (497.0, 0)
+
+
+def test_one_agent_has_no_speedup_unless_a_serial_time_is_recorded():
+    def alone(**header):
+        b = Builder(trace_id="t", task_id="t", **header)
+        b.agent(Agent("main"))
+        b.append(Turn, "main", t=0, duration_s=2)
+        return parallelism(b.build())
+
+    assert alone().speedup is None
+    assert alone(costs={"serial_s": 3.0}).speedup == 1.5
+    assert alone(metrics={"serial_s": 0.0}).speedup == 0.0
+
+
+def test_the_answer_comes_before_the_last_work():
+    b = two_workers(source=Source("test", "1"))
+    turn = b.append(Turn, "main", t=13, duration_s=1)
+    b.append(Stop, "main", turn=turn.id, t=14)
+    b.append(Turn, "a", t=14, duration_s=6)
+    found = parallelism(b.build())
+    assert (found.answer_s, found.elapsed_s) == (14.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("stop", "why"),
+    [
+        ({"t": 3.0, "reason": "budget"}, "no stop with an answer"),
+        ({}, "the answer, or all that came before it, carries no time"),
+        ({"t": 0.5}, "the answer is dated before all work"),
+    ],
+)
+def test_an_answer_without_a_time(stop, why):
+    b = Builder(trace_id="t", task_id="t", source=Source("test", "1"))
+    b.agent(Agent("main"))
+    turn = b.append(Turn, "main", t=1, duration_s=2)
+    b.append(Stop, "main", turn=turn.id, **stop)
+    found = parallelism(b.build())
+    assert (found.answer_s, found.unknown["answer_s"]) == (None, why)
+
+
+def test_long_calls_are_counted():
+    b = Builder(trace_id="t", task_id="t", source=Source("claude_code", "1"))
+    b.agent(Agent("main"))
+    turn = b.append(Turn, "main", t=0, duration_s=100)
+    for seconds in (60, 61, 90):
+        b.append(ToolCall, "main", tool="Bash", t=100, duration_s=seconds, turn=turn.id)
+    b.append(ToolCall, "main", tool="AskUserQuestion", t=100, duration_s=900, turn=turn.id)
+    found = parallelism(b.build(), tools=CLAUDE_CODE)
+    assert (found.long_calls, found.long_calls_s) == (2, 151.0)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from metrics.timed_teams import EMPTY, troubled
-from orchestrace.report import headline, report
+from orchestrace.report import doubts, headline, report, silent, told_tokens
 from orchestrace.trace import (
     Agent,
     Aggregate,
@@ -94,6 +94,34 @@ def test_talking_about_itself():
     b.append(Aggregate, "main", inputs=(back.id,), t=3)
     b.append(Stop, "main", t=3)
     assert headline(report(b.build())) == "89% of the output tokens went into running the team, not into the task."
+
+
+def test_doubtful_output_tokens_make_no_headline():
+    b = alone()
+    b.agent(Agent("a", parent="main"))
+    turn = b.append(Turn, "main", t=1, duration_s=1, tokens=Tokens(output=100), content=b.text("x"))
+    b.append(Spawn, "main", to="a", t=2, turn=turn.id, content=b.text("y" * 90))
+    b.append(Turn, "a", t=2, duration_s=1, tokens=Tokens(output=1))
+    b.append(Aggregate, "main", inputs=(b.append(Return, "a", to="main", t=3).id,), t=3)
+    b.append(Stop, "main", t=3)
+    assert "98% of the output tokens" in headline(report(b.build()))
+    found = report(b.build(diagnostics={"doubtful_output_tokens": 2}))
+    assert headline(found) == "Nothing was lost: 1 sub-agent, what came back was read."
+    assert told_tokens(found) == "101 tokens, at least 101 of them output"
+    assert [doubt.value for doubt in doubts(found)] == ["2"]
+
+
+def test_agents_whose_logs_are_missing_are_told_beside_the_totals():
+    b = alone()
+    for name in ("a", "b", "c"):
+        b.agent(Agent(name, parent="main"))
+        b.append(Spawn, "main", to=name, t=1)
+    b.append(Turn, "a", t=1, duration_s=1, tokens=Tokens(output=9))
+    b.append(Return, "b", to="main", t=2)
+    found = report(b.build())
+    assert silent(found) == 2
+    assert told_tokens(found) == "9 tokens, 9 of them output, without those of 2 spawned agents"
+    assert [(doubt.name, doubt.value) for doubt in doubts(found)] == [("spawned agents without a turn", "2")]
 
 
 def test_time_that_the_log_does_not_explain():

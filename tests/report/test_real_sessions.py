@@ -87,3 +87,16 @@ def test_every_session_has_a_report_that_holds_together():
             assert min(piece.end_s - piece.start_s for piece in path) > 1e-6
         assert len(timeline(read.trace)) == len(found.agents)
         assert headline(found).endswith(".")
+
+
+def test_agents_dated_a_day_away_do_not_stretch_a_session():
+    """7acd37a8: main works for half an hour; two agents of which nobody knows who made them act 24 hours later."""
+    path = TEAM.parents[1] / "-Users-dain-workspace-JSSoundRecorder" / "7acd37a8-2745-4b58-a8a9-46164b22ad9e.jsonl"
+    (read,) = read_path(path)
+    found = report(read.trace, blobs=read.blobs)
+    assert found.parallelism.outside_agents == 3  # a warm-up before the first turn too
+    assert found.parallelism.elapsed_s == pytest.approx(1731.6, abs=1)
+    assert found.parallelism.span_s == pytest.approx(684, abs=1)
+    assert found.parallelism.speedup is None
+    assert found.unknown["parallelism.speedup"].startswith("one agent")
+    assert max(agent.end_s for agent in found.agents) > 86_400

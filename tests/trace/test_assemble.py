@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from orchestrace.testing.strategies import _assembled, _records, logs
 from orchestrace.trace import (
+    KINDS,
     Agent,
     Aggregate,
     Assembler,
@@ -46,9 +47,6 @@ def test_equal_records_give_equal_bytes_and_nothing_is_lost_uncounted(seed, size
     made, _ = _records(Random(seed), size)
     dropped = sum(n for name, n in first.diagnostics.items() if name.startswith("dropped_") and name[8:] in KINDS)
     assert len(first.events) + dropped == len(made)
-
-
-KINDS = {"turn", "tool_call", "tool_result", "spawn", "return", "message", "aggregate", "stop", "delegate", "despawn"}
 
 
 @given(st.integers(0, 2**32))

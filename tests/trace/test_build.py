@@ -169,15 +169,18 @@ def test_texts_are_kept_by_hash():
     assert b.blobs == {content.hash: b"hello"}
 
 
-@given(traces())
+@given(traces(links=True))
 def test_replaying_a_trace_through_a_builder_gives_the_same_bytes(trace):
     """Agents, events and links that are not implied: the same calls, the same bytes."""
-    header = {"source": trace.source} if trace.source else {"clock": trace.clock}
-    b = Builder(trace_id=trace.trace_id, task_id=trace.task_id, rewards=dict(trace.rewards), seed=trace.seed, **header)
+    built = ("schema", "agents", "events", "edges")
+    b = Builder(**{name: getattr(trace, name) for name in trace.__struct_fields__ if name not in built})
     for agent in trace.agents:
         b.agent(agent)
     for event in trace.events:
         fields = {name: getattr(event, name) for name in event.__struct_fields__ if name != "id"}
         assert kind(b.append(type(event), **fields)) == kind(event)
+    for edge in trace.edges:
+        if edge.type in ("safety_flow", "temporal"):
+            b.link(edge.src, edge.dst, edge.type, edge.evidence)
     assert encode(b.build()) == encode(trace)
     assert violations(b.build()) == []

@@ -33,7 +33,7 @@ def small():
     return b.build()
 
 
-@given(traces() | logs())
+@given(traces(links=True) | logs())
 def test_what_is_written_is_read(trace):
     data = encode(trace)
     assert decode(data) == trace
@@ -41,7 +41,7 @@ def test_what_is_written_is_read(trace):
     assert unknown_fields(data) == []
 
 
-@given(traces())
+@given(traces(links=True))
 def test_equal_traces_have_equal_bytes_whatever_the_order_of_maps(trace):
     def reversed_maps(value):
         if isinstance(value, dict):
@@ -52,7 +52,7 @@ def test_equal_traces_have_equal_bytes_whatever_the_order_of_maps(trace):
     assert encode(decode(json.dumps(document, indent=1).encode())) == encode(trace)
 
 
-@given(traces())
+@given(traces(links=True))
 def test_digests_leave_out_how_the_trace_came_here(trace):
     moved = replace(trace, diagnostics={"x": 1}, source=Source("other", "2"), blobs={"h": b"x"})
     assert digest(moved) == digest(trace)

@@ -1,28 +1,36 @@
 """Every law is a test: a lawful trace has no violation, and a mutation that breaks a law is reported with its place."""
 
+from random import Random
+
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrace.errors import TraceError
-from orchestrace.testing.strategies import logs, traces
+from orchestrace.testing.strategies import _trace, logs, traces
 from orchestrace.trace import (
+    KINDS,
     Agent,
     Aggregate,
+    Assembler,
     Builder,
     Choice,
+    Content,
     Despawn,
     Edge,
+    Generation,
     HumanIntervention,
     Message,
     Return,
+    SafetyEvent,
     Source,
     Spawn,
     Stop,
     Tokens,
     ToolCall,
     ToolResult,
+    Trace,
     Turn,
     kind,
     observations,
@@ -32,7 +40,7 @@ from orchestrace.trace import (
 replace = msgspec.structs.replace
 
 
-@given(traces())
+@given(traces(links=True))
 def test_what_the_builder_builds_is_lawful(trace):
     assert violations(trace) == []
 
@@ -97,6 +105,12 @@ def test_the_team_is_lawful():
         ("spawn", {"choice": Choice("O1", ("a", "b"), 2)}, 0, "choice.chosen"),
         ("spawn", {"choice": Choice("O1", ("a", "b"), 0, legal=(True,))}, 0, "choice.legal"),
         ("spawn", {"choice": Choice("O1", ("a",), 0, logprob=float("-inf"))}, 0, "choice.logprob"),
+        ("turn", {"tokens": Tokens(cache_read=-1)}, 0, "tokens.cache_read"),
+        ("turn", {"tokens": Tokens(output=2, reasoning=3)}, 0, "tokens.reasoning"),
+        ("turn", {"content": Content("0", -1)}, 0, "content.bytes"),
+        ("turn", {"labels": {"x": float("nan")}}, 0, "labels.x"),
+        ("turn", {"generation": Generation(sampling={"top_p": float("inf")})}, 0, "generation.sampling.top_p"),
+        ("turn", {"t": 10**400}, 0, "t"),
         ("stop", {"id": "main.0"}, 1, "id"),
         ("stop", {"id": ""}, 1, "id"),
         ("human_intervention", {"agent": "nobody"}, 2, "agent"),
@@ -167,6 +181,68 @@ def test_agents_roots_and_spawns():
     assert 2 in laws(wrong)
 
 
+def of_unlinked(parents, spawns=()):
+    """main, and unlinked agents with these parents; main, or an agent that was spawned, spawns the others."""
+    agents = [Agent("main"), *(Agent(name, parent=parent, unlinked=True) for name, parent in parents.items())]
+    agents += [Agent(to, parent=by) for by, to in spawns]
+    events = tuple(Spawn(f"{by}.{n}", by, to=to) for n, (by, to) in enumerate(spawns))
+    return Trace(schema=1, trace_id="t", task_id="k", agents=tuple(agents), events=events, source=Source("log", "1"))
+
+
+@pytest.mark.parametrize(
+    ("parents", "spawns", "wrong"),
+    [
+        ({"a": "main", "b": "a", "c": None}, (), []),
+        ({"a": "nobody"}, (), [1]),
+        ({"a": "a"}, (), [1]),
+        ({"a": "b", "b": "a", "c": "a"}, (), [1, 2]),
+        ({"a": "b", "b": "c", "c": "b"}, (), [2, 3]),
+        ({"a": "b"}, (("a", "b"),), [1]),
+        ({"a": "c"}, (("a", "b"), ("b", "c")), [1]),
+        ({"a": "b"}, (("main", "b"),), []),
+    ],
+)
+def test_the_parents_of_unlinked_agents_are_declared_and_run_in_no_circle(parents, spawns, wrong):
+    found = violations(of_unlinked(parents, spawns))
+    assert [(v.law, v.path) for v in found] == [(2, f"$.agents[{place}].parent") for place in wrong]
+    a = Assembler()
+    for agent in of_unlinked(parents, spawns).agents:
+        a.agent(agent)
+    for by, to in spawns:
+        a.append(by, Spawn, by, to=to)
+    a.append("main", Turn, "main")
+    trace = a.assemble(trace_id="t", task_id="k", source=Source("log", "1"))
+    assert violations(trace) == []
+    assert trace.diagnostics.get("dropped_parents", 0) == len(wrong)
+    assert [agent.parent for agent in trace.agents[1 : 1 + len(parents)]] == [
+        None if place in wrong else parent for place, parent in enumerate(parents.values(), 1)
+    ]
+    assert trace.diagnostics.get("unlinked", 0) == len(parents)
+
+
+@given(st.lists(st.integers(-2, 7), min_size=1, max_size=8))
+def test_who_is_in_a_circle_comes_back_to_himself(parents):
+    """A slow twin: walk up from each agent for as many steps as there are agents. -1 is main, -2 nobody."""
+    names = {-2: "nobody", -1: "main"} | {n: f"a{n}" for n in range(len(parents))}
+    parents = [min(parent, len(parents) - 1) for parent in parents]
+    expected = []
+    for n, parent in enumerate(parents):
+        walked, up = [], parent
+        while up >= 0 and len(walked) <= len(parents):
+            walked.append(up)
+            up = parents[up]
+        if parent == -2 or n in walked:
+            expected.append(n + 1)
+    trace = of_unlinked({names[n]: names[parent] for n, parent in enumerate(parents)})
+    assert [v.path for v in violations(trace)] == [f"$.agents[{place}].parent" for place in expected]
+
+
+def test_a_long_chain_of_parents():
+    chain = {f"a{n}": f"a{n + 1}" for n in range(50_000)} | {"a50000": "main"}
+    assert violations(of_unlinked(chain)) == []
+    assert len(violations(of_unlinked(chain | {"a50000": "a0"}))) == 50_001
+
+
 @pytest.mark.parametrize(
     ("edge", "law", "part"),
     [
@@ -233,7 +309,7 @@ def test_all_violations_are_reported():
     assert {3, 5, 2} <= laws(broken)
 
 
-@given(traces(native=True), st.integers(0, 10_000))
+@given(traces(native=True, links=True), st.integers(0, 10_000))
 def test_no_mutation_makes_the_checks_fail(trace, seed):
     """Whatever is dropped or swapped, the answer is a list of violations."""
     events = list(trace.events)
@@ -245,6 +321,111 @@ def test_no_mutation_makes_the_checks_fail(trace, seed):
     for one in violations(mutated):
         assert one.path.startswith("$.")
         assert 0 <= one.law <= 8
+
+
+NEW = "new.0"
+
+
+def added(trace, event, place):
+    """The trace with one more event, and what `violations` must say of it."""
+    path = f"$.events[{len(trace.events)}].{place}"
+    return replace(trace, events=(*trace.events, event)), (event.id, path)
+
+
+def free(trace):
+    """Agents whose next event breaks no law by itself."""
+    gone = {event.to for event in trace.events if isinstance(event, Despawn)}
+    spawned = {event.to for event in trace.events if isinstance(event, Spawn)}
+    return [a.id for a in trace.agents if a.id not in gone and (a.parent is None or a.unlinked or a.id in spawned)]
+
+
+def breaks_0(trace):
+    at = len(trace.events) // 2
+    if not trace.events:
+        return None
+    return changed(trace, at, duration_s=-1.0), (trace.events[at].id, f"$.events[{at}].duration_s")
+
+
+def breaks_1(trace):
+    if not trace.events:
+        return None
+    edge = Edge("nowhere", trace.events[0].id, "causal")
+    return replace(trace, edges=(*trace.edges, edge)), (None, f"$.edges[{len(trace.edges)}].src")
+
+
+def breaks_2(trace):
+    lone = Agent("lone", parent="main")
+    return replace(trace, agents=(*trace.agents, lone)), (None, f"$.agents[{len(trace.agents)}]")
+
+
+def breaks_3(trace):
+    return added(trace, ToolResult(NEW, "main", call="nowhere"), "call") if not trace.native else None
+
+
+def breaks_4(trace):
+    return added(trace, Aggregate(NEW, "main", inputs=("nowhere",)), "inputs[0]") if not trace.native else None
+
+
+def breaks_5(trace):
+    return added(trace, SafetyEvent(NEW, "main", turn="nowhere"), "turn") if "main" in free(trace) else None
+
+
+def breaks_6(trace):
+    spawned = {event.to for event in trace.events if isinstance(event, Spawn)}
+    below = [agent.id for agent in trace.agents if agent.unlinked or agent.id in spawned]
+    return added(trace, Stop(NEW, below[-1]), "agent") if below and not trace.native else None
+
+
+def breaks_7(trace):
+    if not trace.native or "main" not in free(trace):
+        return None
+    if not any(isinstance(event, Stop) for event in trace.events):
+        trace, _ = added(trace, Stop("new.1", "main"), "")
+    return added(trace, Stop(NEW, "main"), "type")
+
+
+def breaks_8(trace):
+    last = {event.agent: event.t for event in trace.events if event.t is not None}
+    late = [name for name in free(trace) if name in last]
+    return added(trace, SafetyEvent(NEW, late[-1], t=last[late[-1]] - 1.0), "t") if late and trace.native else None
+
+
+BREAKS = (breaks_0, breaks_1, breaks_2, breaks_3, breaks_4, breaks_5, breaks_6, breaks_7, breaks_8)
+
+
+@settings(max_examples=40)
+@given(traces(max_events=40))
+def test_each_law_can_be_broken_alone_and_is_named_with_its_event_and_place(trace):
+    for law, breaks in enumerate(BREAKS):
+        found = breaks(trace)
+        if found is not None:
+            broken, (event, path) = found
+            assert [(v.law, v.event, v.path) for v in violations(broken)] == [(law, event, path)]
+
+
+def test_every_law_is_broken_by_the_property_above():
+    reached = set()
+    for seed in range(60):
+        trace = _trace(Random(seed), 40, native=seed % 2 == 0, max_agents=12, links=False)
+        reached |= {law for law, breaks in enumerate(BREAKS) if breaks(trace) is not None}
+    assert reached == set(range(9))
+
+
+@settings(max_examples=40)
+@given(traces(native=False, max_events=20).filter(lambda trace: trace.events))
+def test_laws_that_are_broken_together_are_all_told(trace):
+    """Each of five mutations at once: as many violations, in any order."""
+    expected = set()
+    for law in (1, 2, 3, 4, 5):
+        made = BREAKS[law](trace)
+        if made is not None:
+            trace, (_, path) = made
+            new = trace.events[-1]
+            if new.id == NEW:
+                trace = replace(trace, events=(*trace.events[:-1], replace(new, id=f"new.{law}")))
+            expected.add((law, path))
+    assert {(v.law, v.path) for v in violations(trace)} == expected
+    assert {1, 2, 3, 4} <= {law for law, _ in expected}
 
 
 def test_observations():
@@ -264,3 +445,27 @@ def test_observations():
         "totals_differ": 1,
         "undelivered_messages": 1,
     }
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_trace_has_no_more_agents_than_asked_for(n):
+    @given(traces(max_agents=n))
+    def check(trace):
+        assert 1 <= len(trace.agents) <= n
+
+    check()
+
+
+def test_the_strategy_reaches_every_kind_and_every_optional_field():
+    """What no random trace holds, no property is tested on."""
+    instants = {"orchestrator_decision", "spawn", "despawn", "delegate", "message", "return", "aggregate", "stop"}
+    reached = set()
+    for seed in range(200):
+        trace = _trace(Random(seed), 60, native=seed % 2 == 0, max_agents=12, links=True)
+        for event in trace.events:
+            reached |= {(kind(event), name) for name in event.__struct_fields__ if getattr(event, name) not in EMPTY}
+    missing = {(tag, name) for tag, cls in KINDS.items() for name in cls.__struct_fields__} - reached
+    assert missing == {("turn", "turn"), ("turn", "token_span"), *((tag, "duration_s") for tag in instants)}
+
+
+EMPTY = (None, "", (), {}, False)

@@ -5,6 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrace.testing.strategies import dags
 from orchestrace.trace.order import Link, ordering
 
 EVIDENCE = ("positional", "matched", "explicit")
@@ -12,14 +13,27 @@ EVIDENCE = ("positional", "matched", "explicit")
 
 @st.composite
 def records(draw, acyclic):
-    n = draw(st.integers(0, 14))
+    n, pairs = draw(dags())
     writers = [draw(st.integers(0, 2)) for _ in range(n)]
     times = [draw(st.none() | st.integers(0, 6).map(float)) for _ in range(n)]
-    pairs = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)) if n else st.nothing()
-    links = [Link(*pair, draw(st.sampled_from(EVIDENCE))) for pair in (draw(st.lists(pairs, max_size=12)) if n else [])]
-    if acyclic:
-        links = [Link(min(a, b), max(a, b), e) for a, b, e in links if a != b]
+    links = [Link(*pair, draw(st.sampled_from(EVIDENCE))) for pair in pairs]
+    if not acyclic:
+        links = [Link(*((b, a) if draw(st.booleans()) else (a, b)), e) for a, b, e in links]
+        links += [
+            Link(node, node, "explicit") for node in draw(st.sets(st.integers(0, max(n - 1, 0)), max_size=2)) if n
+        ]
     return times, writers, links
+
+
+@st.composite
+def rings(draw):
+    """Records of as many writers, tied into one ring by links: whichever gives way, the rest can be kept."""
+    n = draw(st.integers(2, 9))
+    evidence = [draw(st.sampled_from(EVIDENCE)) for _ in range(n)]
+    times = [draw(st.none() | st.integers(0, 3).map(float)) for _ in range(n)]
+    nodes = draw(st.permutations(range(n)))
+    writers = draw(st.permutations(range(n)))
+    return times, writers, [Link(nodes[i], nodes[(i + 1) % n], e) for i, e in enumerate(evidence)]
 
 
 def slow(times, writers, links):
@@ -71,6 +85,25 @@ def test_it_does_not_depend_on_the_order_of_the_links(case):
     there, back = ordering(times, writers, links), ordering(times, writers, links[::-1])
     assert there.order == back.order
     assert {links[i] for i in there.dropped_links} == {links[::-1][i] for i in back.dropped_links}
+
+
+@given(rings())
+def test_a_stronger_link_gives_way_only_where_no_weaker_one_runs_backwards(case):
+    """Of the links that run backwards in the key, those of the weakest class go, and no other."""
+    times, writers, links = case
+    keys = [(float("-inf") if t is None else t, w) for t, w in zip(times, writers, strict=True)]
+    backwards = [i for i, (src, dst, _) in enumerate(links) if keys[src] > keys[dst]]
+    weakest = min(EVIDENCE.index(links[i].evidence) for i in backwards)
+    expected = {i for i in backwards if EVIDENCE.index(links[i].evidence) == weakest}
+    found = ordering(times, writers, links)
+    assert found.dropped_links == expected
+    assert found.reordered == 0
+
+
+@given(dags(max_nodes=8))
+def test_a_bare_dag_keeps_every_link(dag):
+    found = ordering([None] * dag.n, range(dag.n), [Link(*edge, "positional") for edge in dag.edges])
+    assert (found.dropped_links, sorted(found.order)) == (frozenset(), list(range(dag.n)))
 
 
 def test_the_weakest_gives_way_first():

@@ -3,16 +3,22 @@
 import contextlib
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from orchestrace.adapters import schema_violations
 from orchestrace.errors import TraceError
 from orchestrace.testing.strategies import logs, survey_documents, traces
 from orchestrace.trace import (
     Agent,
+    Aggregate,
     Builder,
+    Delegate,
+    Edge,
     Memory,
+    Return,
     Source,
     Spawn,
     Tokens,
@@ -27,7 +33,7 @@ from orchestrace.trace import (
 from orchestrace.trace.graph import Graph
 from samples import SURVEY, needs_survey
 
-FIELDS = ("id", "t", "type", "agent", "role", "from", "to", "tool", "content_ref", "trusted")
+LINKED = ("causal", "spawn", "delegate", "message", "return", "tool_dependency", "aggregate", "memory", "temporal")
 
 
 def normal(document):
@@ -118,10 +124,84 @@ def test_any_trace_exports_to_a_valid_document_that_is_kept(trace):
     assert survey.dump(survey.load(data)) == data
 
 
-@given(traces())
-def test_a_lawful_trace_comes_back_lawful(trace):
+@given(traces(links=True), st.randoms(use_true_random=False))
+def test_a_lawful_trace_comes_back_lawful(trace, die):
+    for _ in range(8 if len(trace.events) > 1 else 0):  # links of any type, as far as the laws let them stand
+        src, dst = sorted(die.sample(range(len(trace.events)), 2))
+        edge = Edge(trace.events[src].id, trace.events[dst].id, die.choice(LINKED))
+        more = msgspec.structs.replace(trace, edges=(*trace.edges, edge))
+        trace = trace if violations(more) else more
     with contextlib.suppress(TraceError):  # nothing but folded turns
-        assert violations(survey.load(survey.dump(trace))) == []
+        data = survey.dump(trace)
+        assert violations(survey.load(data)) == []
+        assert survey.dump(survey.load(data)) == data
+
+
+def folded_team():
+    """w: a call, a turn that the call leads to, another call and its result, in that turn."""
+    b = Builder(trace_id="t", task_id="k")
+    b.agent(Agent("main"))
+    b.agent(Agent("w", parent="main"))
+    b.append(Spawn, "main", to="w")
+    return b
+
+
+def test_what_came_through_a_folded_turn_is_no_call():
+    b = folded_team()
+    first = b.append(ToolCall, "w", tool="x")
+    turn = b.append(Turn, "w")
+    second = b.append(ToolCall, "w", tool="y")
+    b.append(ToolResult, "w", tool="y", call=second.id, turn=turn.id)
+    b.link(first.id, turn.id, "tool_dependency")
+    again = survey.load(survey.dump(b.build()))
+    assert violations(again) == []
+    assert [event.call for event in again.events if isinstance(event, ToolResult)] == [second.id]
+    assert Edge("w.0", "w.3", "causal") in again.edges
+
+
+def test_a_delegation_is_no_input():
+    b = folded_team()
+    answer = b.append(Return, "w", to="main")
+    task = b.append(Delegate, "w", to="main")
+    b.append(Aggregate, "main", inputs=(answer.id,))
+    b.link(task.id, "main.1", "aggregate")
+    again = survey.load(survey.dump(b.build()))
+    assert again.events[-1].inputs == (answer.id,)
+    assert Edge(task.id, "main.1", "causal") in again.edges
+
+
+def test_what_reached_a_folded_turn_reaches_what_its_agent_did_next():
+    b = folded_team()
+    b.append(Turn, "w")
+    b.append(Turn, "w")
+    b.append(Return, "w", to="main")
+    assert survey.load(survey.dump(b.build())).edges == (Edge("main.0", "w.2", "spawn"),)
+
+
+def reach(trace, kept):
+    """For each of these events, those of them that come before it, over edges and each agent's own order."""
+    graph = Graph.of(trace)
+    return {id_: {graph.ids[n] for n in graph.ancestors(graph.index[id_])} & kept for id_ in kept}
+
+
+@given(traces())
+def test_folding_neither_loses_nor_makes_a_way_from_one_event_to_another(trace):
+    with contextlib.suppress(TraceError):  # nothing but folded turns
+        again = survey.load(survey.dump(trace))
+        kept = {event.id for event in again.events}
+        assert reach(again, kept) == reach(trace, kept)
+
+
+def test_what_a_result_says_of_its_tool_is_not_its_callers_role():
+    raw = {"id": "e0", "t": 0, "type": "tool_call", "agent": "w", "tool": "x"}
+    result = {"id": "e1", "t": 1, "type": "tool_result", "agent": "x", "role": "a tool", "tool": "x"}
+    document = {
+        "trace_id": "t", "task_id": "k", "events": [raw, result], "rewards": {},
+        "edges": [{"src": "e0", "dst": "e1", "type": "return"}], "costs": {"tokens": 0, "wall_clock_s": 0},
+    }  # fmt: skip
+    trace = survey.load(json.dumps(document).encode())
+    assert trace.agents == (Agent("w"),)
+    assert json.loads(survey.dump(trace)) == document
 
 
 def test_shared_memory_comes_back_as_itself():
@@ -288,6 +368,32 @@ def test_times_that_are_absent_are_placed():
     assert [(e["t"], e.get("t_source")) for e in document["events"]] == [
         (0.0, "order"), (1.0, "order"), (7.0, None), (7.0, "order"),
     ]  # fmt: skip
+    again = survey.load(survey.dump(b.build()))
+    assert [event.t for event in again.events] == [None, None, 7.0, None]
+    assert json.loads(survey.dump(again)) == document
+
+
+@pytest.mark.parametrize(
+    ("times", "written"),
+    [
+        ([None, None, None, 0.5], [0.0, 0.5, 0.5, 0.5]),
+        ([-3.0, -1.0, None, 2.0], [0.0, 2.0, 2.0, 5.0]),
+        ([None, -3.0], [0.0, 0.0]),
+    ],
+)
+def test_no_time_is_negative_and_none_goes_past_the_first_known(times, written):
+    b = Builder(trace_id="t", task_id="k", source=Source("log", "1"))
+    b.agent(Agent("main"))
+    for t in times:
+        b.append(Turn, "main", t=t)
+    assert [event["t"] for event in json.loads(survey.dump(b.build()))["events"]] == written
+
+
+def test_a_document_whose_times_are_only_an_order_has_no_clock():
+    b = Builder(trace_id="t", task_id="k")
+    b.agent(Agent("main"))
+    b.append(Turn, "main")
+    assert survey.load(survey.dump(b.build())).clock is None
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"[" * 10_000, b'{"trace_id": 1}', b"\xff", b'{"trace_id":"t"}'])

@@ -14,6 +14,8 @@ def test_a_recipe_and_its_canonical_form():
     assert labels(recipe) == ("cr=0.02,ct=0.005", "cr=0.1,ct=0.01")
     assert parse(canonical(recipe)) == recipe
     assert canonical(parse(canonical(recipe))) == canonical(recipe)
+    alone = parse('env = "batch-voting"\nalgorithm = "ppo"\nseed = 0\nupdates = 1\n')
+    assert parse(canonical(alone)) == alone
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_signal_keeps_the_work(tmp_path):
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert "are kept in out; go on with --resume out" in said
+    assert "are kept in out; go on with: orchestrace train --resume out\n" in said
     assert "Traceback" not in said
 
 
@@ -101,6 +101,18 @@ def test_another_recipe_does_not_resume(tmp_path):
         run(tmp_path / "a", updates=3, resume=True)
     with pytest.raises(InputError, match="holds no run"):
         run(tmp_path / "b", resume=True)
+
+
+def test_a_finished_run_keeps_its_seconds(tmp_path):
+    first = run(tmp_path / "a")
+    before = contents(tmp_path / "a")
+    ticks = itertools.count(step=1000)
+    recipe = parse(RECIPE, ["algorithm=ppo", "updates=7"])
+    again = train(recipe, tmp_path / "a", clock=lambda: float(next(ticks)), resume=True)
+    assert again.seconds == first.seconds
+    assert contents(tmp_path / "a") == before
+    (tmp_path / "a" / "result.json").write_text('{"seconds": null}')
+    assert train(recipe, tmp_path / "a", clock=lambda: float(next(ticks)), resume=True).seconds == 1000.0
 
 
 def test_more_updates_go_on(tmp_path):

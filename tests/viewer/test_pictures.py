@@ -15,7 +15,7 @@ from viewer.test_markup import HOSTILE
 
 
 def lane(name: str = "lead", *, end_s: float = 10.0) -> Lane:
-    return Lane(name, "3 turns", 0.0, end_s, "completed")
+    return Lane(name, "worker, 3 turns", 0.0, end_s, "completed", "3 turns")
 
 
 def parts(svg: str, tag: str, kind: str) -> list[ET.Element]:

@@ -1,19 +1,22 @@
 """Files that are one JSON document each: the loop that native and survey documents share."""
 
+import codecs
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import msgspec
 
-from orchestrace.adapters.lines import document, unpacked
+from orchestrace.adapters.lines import Fingerprint, document, unpacked
 from orchestrace.adapters.reading import Files, Match, Read, Skip
 from orchestrace.errors import LogError, TraceError
-from orchestrace.trace import Trace, violations
+from orchestrace.trace import SourceFile, Trace, json_document, violations
 
+T = TypeVar("T")
 _HEAD = 1 << 16
 
 
 def read_documents(
-    files: Files, match: Match, *, load: Callable[[bytes], Trace], finished: Callable[[Trace], Read]
+    files: Files, match: Match, *, load: Callable[[bytes], Trace], finished: Callable[[Trace, SourceFile], Read]
 ) -> Iterator[Read | Skip]:
     """One trace a document; one that cannot be read, breaks a law or holds no event is a `Skip` that says so.
 
@@ -21,11 +24,12 @@ def read_documents(
       files: as an adapter is given them.
       match: which of them to read.
       load: bytes to trace; raises TraceError.
-      finished: what to give for a trace that obeys the laws.
+      finished: what to give for a trace that obeys the laws, and the file that it was read from.
     """
     for name in match.names:
+        fingerprint = Fingerprint()
         try:
-            trace = load(document(files, name))
+            trace = load(document(files, name, fingerprint))
         except (LogError, TraceError, EOFError) as error:
             yield Skip(name, str(error))
             continue
@@ -36,10 +40,10 @@ def read_documents(
         elif not trace.events:
             yield Skip(name, "holds no event")
         else:
-            yield finished(trace)
+            yield finished(trace, SourceFile(name, fingerprint.sha256, fingerprint.bytes))
 
 
-def has_head(files: Files, name: str, *, marks: tuple[bytes, ...], form: type[msgspec.Struct]) -> msgspec.Struct | None:
+def has_head(files: Files, name: str, *, marks: tuple[bytes, ...], form: msgspec.json.Decoder[T]) -> T | None:
     """The top level of a file that is a JSON object with these marks near its beginning; None for any other.
 
     The marks spare us from reading a long foreign document to its end to find out.
@@ -48,10 +52,9 @@ def has_head(files: Files, name: str, *, marks: tuple[bytes, ...], form: type[ms
         return None
     try:
         with files.open(name) as stream:
-            head = unpacked(stream).read(_HEAD).lstrip()
+            head = unpacked(stream).read(_HEAD).removeprefix(codecs.BOM_UTF8).lstrip()
         if not head.startswith(b"{") or not all(mark in head for mark in marks):
             return None
-        found: msgspec.Struct = msgspec.json.decode(document(files, name), type=form)
+        return json_document(document(files, name), form).value
     except (LogError, EOFError, msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return found

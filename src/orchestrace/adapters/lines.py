@@ -1,7 +1,8 @@
 r"""The byte layer that every line-wise format shares: bytes in, JSON objects out, every repair counted.
 
 Lines end at b"\n" and nowhere else: U+2028, U+2029, NEL, VT and FF are legal inside JSON strings. A trailing b"\r" and
-a UTF-8 byte order mark are dropped. A line that the fast decoder refuses gets the slow one before it counts as bad.
+a byte order mark are dropped. UTF-16, which some editors and shells write, is read as UTF-8. A line that the fast
+decoder refuses gets the slow one before it counts as bad.
 
 Counters
   utf8_replaced      lines with bytes that are no UTF-8; each became U+FFFD
@@ -15,6 +16,7 @@ Counters
   line_over_cap      lines longer than MAX_LINE, not read
 """
 
+import codecs
 import gzip
 import hashlib
 import io
@@ -118,21 +120,71 @@ class _Unpacked(io.RawIOBase):
         return len(data)
 
 
+class _Transcoded(io.RawIOBase):
+    """A stream of text as UTF-8, if its first bytes say UTF-16. Lone surrogates stay, each as three bytes."""
+
+    def __init__(self, stream: "io.BufferedReader[Any]") -> None:
+        self._stream = stream
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._begun = False
+        self._waiting = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        if not self._begun:
+            self._begin()
+        # Each time what there is: a stream that ends early is read up to there. An odd last byte is no character.
+        while not self._waiting and (block := self._stream.read1(BLOCK)):
+            self._take(block)
+        given, self._waiting = self._waiting[: len(view)], self._waiting[len(view) :]
+        view[: len(given)] = given
+        return len(given)
+
+    def _begin(self) -> None:
+        self._begun, head = True, b""
+        while len(head) < 4 and (block := self._stream.read1(BLOCK)):
+            head += block
+        encoding = utf_16(head[:4])
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogatepass") if encoding else None
+        self._take(head)
+
+    def _take(self, block: bytes) -> None:
+        if self._decoder is not None:
+            block = self._decoder.decode(block).encode("utf-8", "surrogatepass")
+        self._waiting = memoryview(block)
+
+
+def utf_16(head: bytes) -> str | None:
+    """The name of the encoding, if the first four bytes of a JSON text say UTF-16."""
+    if head.startswith(codecs.BOM_UTF16_LE) or (head[:2] == b"{\x00" and head[3:] == b"\x00"):
+        return "utf-16-le"
+    if head.startswith(codecs.BOM_UTF16_BE) or (head[:2] == b"\x00{" and head[2:3] == b"\x00"):
+        return "utf-16-be"
+    return None
+
+
 def unpacked(stream: BinaryIO, fingerprint: Fingerprint | None = None) -> BinaryIO:
-    """The stream, decompressed if its first bytes say gzip or zstd. The fingerprint is of the bytes as stored.
+    """The stream, decompressed if its first bytes say gzip or zstd, and in UTF-8 if they say UTF-16.
+
+    The fingerprint is of the bytes as stored.
 
     Reading it raises `EOFError` where a compressed stream is damaged or ends early, `LogError` beyond MAX_UNPACKED.
 
     Raises:
       LogError: zstd, and no library for it is installed.
     """
-    stored = io.BufferedReader(_Watched(stream, fingerprint), BLOCK)
+    stored: io.BufferedReader[Any] = io.BufferedReader(_Watched(stream, fingerprint), BLOCK)
     magic = stored.peek(4)[:4]
     if magic[:2] == _GZIP:
-        return io.BufferedReader(_Unpacked(gzip.GzipFile(fileobj=stored)), BLOCK)  # type: ignore[arg-type]
-    if magic == _ZSTD:
-        return io.BufferedReader(_Unpacked(_zstd(stored)), BLOCK)
-    return stored
+        stored = io.BufferedReader(_Unpacked(gzip.GzipFile(fileobj=stored)), BLOCK)  # type: ignore[arg-type]
+    elif magic == _ZSTD:
+        stored = io.BufferedReader(_Unpacked(_zstd(stored)), BLOCK)
+    elif not utf_16(magic):
+        return stored
+    return io.BufferedReader(_Transcoded(stored), BLOCK)
 
 
 def _zstd(stored: BinaryIO) -> BinaryIO:
@@ -236,14 +288,15 @@ def _without_surrogates(record: dict[str, Any], raw: bytes, counts: Counter[str]
     return clean
 
 
-def document(files: Files, name: str) -> bytes:
-    """The whole of a file that is one JSON document, unpacked.
+def document(files: Files, name: str, fingerprint: Fingerprint | None = None) -> bytes:
+    """The whole of a file that is one JSON document, unpacked, in UTF-8 and without a byte order mark.
 
     Raises:
       LogError: it cannot be read, or is longer than a line may be.
+      EOFError: it is compressed, and damaged.
     """
     with files.open(name) as stream:
-        data = unpacked(stream).read(MAX_LINE + 1)
+        data = unpacked(stream, fingerprint).read(MAX_LINE + 1)
     if len(data) > MAX_LINE:
         raise LogError(f"longer than {MAX_LINE} bytes", path=name)
-    return data
+    return data.removeprefix(_BOM)

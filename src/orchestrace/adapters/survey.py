@@ -6,7 +6,7 @@ import msgspec
 
 from orchestrace.adapters.documents import has_head, read_documents
 from orchestrace.adapters.reading import Files, Match, Read, Skip
-from orchestrace.trace import Trace, survey
+from orchestrace.trace import SourceFile, Trace, survey
 
 NAME = "survey"
 
@@ -21,6 +21,9 @@ class _Head(msgspec.Struct):
     schema: msgspec.Raw | None = None
 
 
+_HEAD = msgspec.json.Decoder(_Head)
+
+
 def detect(files: Files) -> Match | None:
     """The survey documents among these files."""
     names = tuple(name for name in files.names if _is_survey(files, name))
@@ -32,8 +35,9 @@ def read(files: Files, match: Match) -> Iterator[Read | Skip]:
     yield from read_documents(files, match, load=survey.load, finished=_finished)
 
 
-def _finished(trace: Trace) -> Read:
-    return Read(trace, {}, dict(trace.diagnostics))
+def _finished(trace: Trace, file: SourceFile) -> Read:
+    source = trace.source and msgspec.structs.replace(trace.source, files=(file,))
+    return Read(msgspec.structs.replace(trace, source=source), {}, dict(trace.diagnostics))
 
 
 def _is_survey(files: Files, name: str) -> bool:
@@ -41,7 +45,7 @@ def _is_survey(files: Files, name: str) -> bool:
     events, what `dump` writes with its edges.
     """
     for mark in (b'"events"', b'"edges"'):
-        found = has_head(files, name, marks=(mark,), form=_Head)
+        found = has_head(files, name, marks=(mark,), form=_HEAD)
         if found is not None:
-            return isinstance(found, _Head) and found.schema is None
+            return found.schema is None
     return False

@@ -1,8 +1,10 @@
 """What is said about a trace, beside it and never in it: evidence from outside, rewards, verdicts, credit.
 
-Reading order: `units` (what a result can be about), `evidence` (what comes in), `records` (what is kept).
+Reading order: `units` (what a result can be about), `evidence` and `coalitions` (what comes in), `records` (what is
+kept).
 """
 
+from orchestrace.annotations.coalitions import CoalitionValue, CoalitionValues, decode_coalitions
 from orchestrace.annotations.evidence import Evidence, Verdict
 from orchestrace.annotations.records import (
     Annotations,
@@ -13,12 +15,15 @@ from orchestrace.annotations.records import (
     RewardFamily,
     decode,
     decode_evidence,
+    decode_evidence_by_trace,
     encode,
 )
 from orchestrace.annotations.units import LedgerKind, UnitKind
 
 __all__ = [
     "Annotations",
+    "CoalitionValue",
+    "CoalitionValues",
     "Credit",
     "CreditKind",
     "CreditRow",
@@ -29,6 +34,8 @@ __all__ = [
     "UnitKind",
     "Verdict",
     "decode",
+    "decode_coalitions",
     "decode_evidence",
+    "decode_evidence_by_trace",
     "encode",
 ]

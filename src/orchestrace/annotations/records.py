@@ -113,6 +113,18 @@ def decode_evidence(document: bytes) -> Evidence:
         raise _refusal("evidence", fault) from None
 
 
+def decode_evidence_by_trace(document: bytes) -> dict[str, Evidence]:
+    """A JSON document of evidence by trace id.
+
+    Raises:
+      InputError: it is none.
+    """
+    try:
+        return msgspec.json.decode(document, type=dict[str, Evidence])
+    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
+        raise _refusal("evidence by trace id", fault) from None
+
+
 def _refusal(noun: str, fault: Exception) -> InputError:
     what, _, place = str(fault).partition(" - at `")
     return InputError(f"not {noun}: {what}", place=place.rstrip("`") or None)

@@ -1,6 +1,7 @@
-"""`orchestrace demo`: the main job, on a session that ships with the package.
+"""`orchestrace demo`: the whole path, on a session that ships with the package.
 
-Import a recorded session, report on it, train an orchestrator whose optimum is known, and show how close it came.
+Import a made-up session in the shape of a real Claude Code log, report on it, train an orchestrator whose optimum is
+known, and show how close it came. The session does not enter the training.
 """
 
 import json
@@ -17,14 +18,14 @@ from orchestrace.adapters import Read, read_path
 from orchestrace.cli.demo_folder import RUN, claimed
 from orchestrace.cli.draw.learning import training_parts
 from orchestrace.cli.draw.session import session as session_parts
-from orchestrace.cli.files import write
-from orchestrace.cli.progress import training_bar
+from orchestrace.cli.files import GivenPath, write
+from orchestrace.cli.progress import training_progress
 from orchestrace.cli.screen import ascii_only, results, said, show_json
 from orchestrace.errors import InputError
 from orchestrace.report import report
 from orchestrace.trace import encode
 from orchestrace.training import Recipe, load
-from orchestrace.viewer import Episode, Session, demo_page
+from orchestrace.viewer import MADE_UP, Episode, Session, demo_page
 
 EPISODES = 3
 """Episodes of each setting that are kept as traces."""
@@ -33,15 +34,17 @@ _RECIPE = Path("recipes", "batch-voting.toml")
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), default=Path("orchestrace-demo"), show_default=True,
+@click.option("--out", type=GivenPath(), default=Path("orchestrace-demo"), show_default=True,
               help="Folder to write; a demo's own is overwritten.")  # fmt: skip
 @click.option("--updates", type=click.IntRange(min=1), help="Updates to train for.  [default: the recipe's]")
 @click.option("--seed", type=click.IntRange(min=0), help="Starts every die of the training.  [default: the recipe's]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: {report, training, files}.")
 def demo(*, out: Path, updates: int | None, seed: int | None, as_json: bool) -> None:
-    """Import a recorded session, report on it, and train an orchestrator.
+    """Report on a made-up session, then train an orchestrator.
 
-    Takes about a minute on two cores. Nothing leaves this machine.
+    The session is invented by us, in the shape of a real Claude Code log; give `orchestrace report` one of your own.
+    The training is apart from it, on an environment whose optimum is known. Takes about a minute on two cores. Nothing
+    leaves this machine.
     """
     recipe = shipped_recipe(updates=updates, seed=seed)
     session = shipped_session()
@@ -66,7 +69,7 @@ def demo(*, out: Path, updates: int | None, seed: int | None, as_json: bool) -> 
 
 
 def shipped_session() -> Session:
-    """The recorded session that ships with the package, imported, with its report.
+    """The made-up session that ships with the package, imported, with its report.
 
     Raises:
       InputError: the installation lacks it.
@@ -94,7 +97,7 @@ def _trained(recipe: Recipe, run: Path) -> dict[str, Any]:
     """Train under a progress bar; the JSON contract of `train`."""
     from orchestrace.training.loop import train  # tensors load here, after the report has been shown
 
-    with training_bar(recipe.updates) as advance:
+    with training_progress(recipe.updates) as advance:
         result = train(recipe, run, clock=time.monotonic, progress=lambda at: advance(at.update, at.gap_closed))
     training: dict[str, Any] = msgspec.to_builtins(result)
     return training
@@ -129,6 +132,8 @@ def _named(files: dict[str, Any]) -> dict[str, Any]:
 
 def _show_report(session: Session) -> None:
     console = results()
+    console.print(Text(MADE_UP, style="dim"))
+    console.print()
     for part in session_parts(session.report, session.trace, width=console.width, ascii_only=ascii_only(console)):
         console.print(part)
 
@@ -138,8 +143,8 @@ def _show_training(training: dict[str, Any], files: dict[str, Any]) -> None:
     console.print(Text("Learning when to spawn and when to stop", style="bold underline"))
     console.print(
         "A question, and voters who are right 7 times in 10. A round has a price (cr), a voter too (ct).\n"
-        "One policy for three settings of the prices. Gap closed: 0 is the best policy that always does\n"
-        "the same, 1 is the optimum.\n"
+        "One policy for three settings of the prices, learned from simulated episodes; the session above has\n"
+        "no part in it. Gap closed: 0 is the best policy that always does the same, 1 is the optimum.\n"
     )
     for part in training_parts(training, width=console.width):
         console.print(part)

@@ -8,11 +8,10 @@ from orchestrace.training import RUN_FILES
 
 MARK = "README.txt"
 RUN = "run"
-_SAID = """\
-orchestrace demo wrote this folder, and overwrites it when it runs again.
-
+_CLAIM = "orchestrace demo wrote this folder, and overwrites it when it runs again.\n"
+_SAID = f"""{_CLAIM}
 index.html     the report of the session, the learning curve, an episode of the learned policy
-session.json   the imported session as a trace
+session.json   the imported session as a trace; it is made up, in the shape of a real Claude Code log
 episodes/      episodes of the learned policy as traces
 run/           the training run: recipe, curve, checkpoints, result
 result.json    what `orchestrace demo --json` prints
@@ -27,7 +26,11 @@ def claimed(folder: Path) -> Path:
     """
     try:
         mark = folder / MARK
-        if folder.exists() and any(folder.iterdir()) and not (mark.is_file() and mark.read_text("utf-8") == _SAID):
+        if (
+            folder.exists()
+            and any(folder.iterdir())
+            and not (mark.is_file() and mark.read_text("utf-8").startswith(_CLAIM))
+        ):
             raise _foreign(folder)
         (folder / RUN).mkdir(parents=True, exist_ok=True)
         write(mark, _SAID.encode())

@@ -3,13 +3,18 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 from rich.text import Text
 
-from orchestrace.cli.screen import results, said, show_json
+from orchestrace.cli.files import GivenPath, write
+from orchestrace.cli.screen import results, said, show_json, warn
 from orchestrace.envs import ENVIRONMENTS, Env, by_name
 from orchestrace.errors import RecipeError
+from orchestrace.trace import encode
 
 MOST_RUNS = 24
 """Runs of states with one action that are shown."""
@@ -61,6 +66,43 @@ def solve(*, name: str, assignments: tuple[str, ...], as_json: bool) -> None:
         show_json(document)
     else:
         _draw(solved, policy)
+
+
+@env.command()
+@click.argument("name")
+@click.option("--set", "assignments", multiple=True, metavar="K=V", help="A setting: --set cr=0.05.")
+@click.option("--policy", type=click.Choice(["optimal", "uniform"]), default="optimal", show_default=True,
+              help="Who decides.")  # fmt: skip
+@click.option("--episodes", type=click.IntRange(1, 100_000), default=8, show_default=True, help="How many.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Starts the dice.")
+@click.option("-o", "--out", required=True, type=GivenPath(), metavar="FOLDER", help="Where to write.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: {env, params, policy, traces}.")
+def play(*, name: str, assignments: tuple[str, ...], policy: str, episodes: int, seed: int, out: Path,
+         as_json: bool) -> None:  # fmt: skip
+    """Write episodes of environment NAME as traces, for `report` and `credit`: equal seed, equal bytes."""
+    played = by_name(name, numbers(assignments))
+    table = _policy(played, policy)
+    digits = len(str(episodes - 1))
+    files = []
+    for episode in range(episodes):
+        rng = np.random.default_rng((seed, episode))
+        trace = played.episode(table, rng=rng, trace_id=f"{name}-{seed}-{episode:0{digits}}")
+        files.append(str(write(out / f"{trace.trace_id}.json", encode(trace))))
+    if as_json:
+        show_json({"env": name, "params": dict(played.settings), "policy": policy, "traces": files})
+    else:
+        warn(f"wrote {episodes} {'trace' if episodes == 1 else 'traces'} to {out}")
+
+
+def _policy(played: Env, name: str) -> NDArray[np.float64]:
+    """[S, A] probabilities."""
+    legal = played.legal().astype(np.float64)
+    if name == "uniform":
+        spread: NDArray[np.float64] = legal / legal.sum(axis=1, keepdims=True)
+        return spread
+    best = np.zeros_like(legal)
+    best[np.arange(len(best)), [played.optimal_action(state) for state in range(len(best))]] = 1.0
+    return best
 
 
 def numbers(assignments: Sequence[str]) -> dict[str, float]:

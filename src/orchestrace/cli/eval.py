@@ -7,13 +7,14 @@ import msgspec
 
 from orchestrace.cli.draw.learning import draw_training
 from orchestrace.cli.env import numbers
+from orchestrace.cli.files import GivenPath
 from orchestrace.cli.screen import show_json
 from orchestrace.envs import by_name
 from orchestrace.errors import InputError
 
 
 @click.command("eval")
-@click.argument("run", required=False, type=click.Path(path_type=Path))
+@click.argument("run", required=False, type=GivenPath())
 @click.option("--policy", metavar="NAME", help="A hand-made policy by name, instead of a run; see env solve.")
 @click.option("--env", "env_", metavar="NAME", help="With --policy: the environment.")
 @click.option("--set", "assignments", multiple=True, metavar="K=V", help="With --policy: a setting of it.")

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from orchestrace.adapters import Read
-from orchestrace.cli.files import write
+from orchestrace.cli.files import GivenPath, write
 from orchestrace.cli.screen import show_json, warn
 from orchestrace.cli.sessions import found, withheld
 from orchestrace.errors import InputError
@@ -42,9 +42,9 @@ FORMS: Mapping[str, Callable[[Read], bytes]] = {
 
 
 @click.command()
-@click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
+@click.argument("path", metavar="TRACE", type=GivenPath())
 @click.option("--to", "form", required=True, type=click.Choice(list(FORMS)), help="What to write.")
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Where to write it.")
+@click.option("-o", "--out", required=True, type=GivenPath(), metavar="FILE", help="Where to write it.")
 @click.option("--format", "format_", metavar="F", help="Name of the log format, where its content does not decide.")
 @click.option("--withhold", type=click.Choice(["content"]), help="Leave out every text; hashes and lengths stay.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: {trace_id, to, out, bytes}.")

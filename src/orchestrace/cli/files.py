@@ -1,10 +1,42 @@
-"""Files as commands write them: whole or not at all."""
+"""Files as commands take, read and write them: named, and written whole or not at all."""
 
 import contextlib
 import os
 from pathlib import Path
+from typing import Any
+
+import click
 
 from orchestrace.errors import InputError
+
+
+class GivenPath(click.Path):
+    """A path on the command line. An empty word, as of an unset variable, is no path: it would mean this folder."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path.
+
+        Raises:
+          click.BadParameter: the word is empty.
+        """
+        if value == "":
+            self.fail("it is empty, and names no file or folder; write . for this folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+      InputError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=str(path), remedy="check the path") from None
 
 
 def write(path: Path, data: bytes) -> Path:

@@ -30,10 +30,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("orchestrace.cli.report:report", "What a team did: who, when, what it cost, what was lost."),
     "validate": ("orchestrace.cli.validate:validate", "Check a trace, a survey file or a log against the laws."),
     "export": ("orchestrace.cli.export:export", "Write a session as a trace, a survey file or a page."),
+    "credit": ("orchestrace.cli.credit:credit", "Who earned the result: shares and advantages, by unit."),
     "env": ("orchestrace.cli.env:env", "Environments with a known optimum."),
     "train": ("orchestrace.cli.train:train", "Train an orchestrator by a recipe."),
     "eval": ("orchestrace.cli.eval:evaluate", "Judge a trained or hand-made policy against the optimum."),
-    "demo": ("orchestrace.cli.demo:demo", "The main job on real input, in about a minute."),
+    "demo": ("orchestrace.cli.demo:demo", "Report on a made-up session, train an orchestrator: a minute."),
     "doctor": ("orchestrace.cli.doctor:doctor", "What is installed here, and what is missing."),
     "completion": ("orchestrace.cli.completion:completion", "Print a shell's completion script."),
 }
@@ -130,8 +131,9 @@ def _mend_streams() -> None:
 
 
 def _code(arguments: Sequence[str], *, debug: bool) -> int:
+    code: Any = 0
     try:
-        code: Any = program.main(arguments, prog_name="orchestrace", standalone_mode=False)
+        code = program.main(arguments, prog_name="orchestrace", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as error:
         return int(error.exit_code)
@@ -142,7 +144,6 @@ def _code(arguments: Sequence[str], *, debug: bool) -> int:
     except (BrokenPipeError, _ReaderGone):
         # The reader has gone (`| head`). Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 0
@@ -150,7 +151,7 @@ def _code(arguments: Sequence[str], *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
         return _told(_in_a_line(error), WRONG_USE)
-    return code if isinstance(code, int) else 0
+    return code if isinstance(code, int) else 0  # a verdict holds though nobody reads the details
 
 
 def _in_a_line(error: Exception) -> str:

@@ -1,6 +1,7 @@
 """`orchestrace report`: what a team did."""
 
 import json
+import shlex
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ import click
 import msgspec
 
 from orchestrace.adapters import Read, Skip
-from orchestrace.cli.files import write
+from orchestrace.cli.files import GivenPath, write
 from orchestrace.cli.screen import ascii_only, results, show_json, warn
 from orchestrace.cli.sessions import began, found, newest_found, since, withheld
 from orchestrace.errors import InputError
@@ -22,12 +23,12 @@ _KINDS = ("input", "output", "cache_read", "cache_write")
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="[PATH ...]", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[PATH|ID ...]", type=GivenPath())
 @click.option("--format", "format_", metavar="F", help="Name of the log format, where its content does not decide.")
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page.")
+@click.option("--html", type=GivenPath(), metavar="FILE", help="Write one self-contained page.")
 @click.option("--full", is_flag=True, help="Of a folder: every session in full, not the table.")
 @click.option("--since", "since_", metavar="D", help="Only sessions begun since a date, or 7d, 12h, 30m ago.")
-@click.option("--prices", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--prices", type=GivenPath(), metavar="FILE",
               help="TOML or JSON: model -> input, output, cache_read, cache_write in USD per million.")  # fmt: skip
 @click.option("--withhold", type=click.Choice(["content"]), help="Leave out every text; hashes and lengths stay.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -44,7 +45,9 @@ def report(
 ) -> None:
     """What a team did: who, when, what it cost, what was lost.
 
-    PATH is a log, a trace, a survey file, or a folder of them. Without one: the newest session of Claude Code.
+    PATH is a log, a trace, a survey file, or a folder of them. Without one: the newest session of Claude Code. ID is
+    the beginning of a session's id, as the table of a folder shows it: it chooses one session of the folder, or without
+    a folder one of Claude Code's.
     """
     known_prices = read_prices(prices) if prices else None
     looked_at = found(paths, format=format_) if paths else newest_found(format=format_)
@@ -62,7 +65,10 @@ def report(
     if as_json:
         _show_json(reports, looked_at.skipped)
         return
-    _draw(reports, reads, in_full=full or len(reads) == 1)
+    in_full = full or len(reads) == 1
+    _draw(reports, reads, in_full=in_full)
+    if not in_full:
+        _tell_how_to_open(paths)
     _tell_skipped(looked_at.skipped)
     if html is not None:
         warn(f"wrote {html}")
@@ -131,6 +137,11 @@ def _draw(reports: list[Report], reads: tuple[Read, ...], *, in_full: bool) -> N
             console.rule(characters="─")
         for part in session(one, read.trace, width=console.width, ascii_only=ascii_only(console)):
             console.print(part)
+
+
+def _tell_how_to_open(paths: tuple[Path, ...]) -> None:
+    where = " ".join(shlex.quote(str(path)) for path in paths if path.exists())
+    warn(f"one of them in full: orchestrace report {where} ID")
 
 
 def _tell_skipped(skipped: tuple[Skip, ...]) -> None:

@@ -15,6 +15,15 @@ from orchestrace.trace import escaped
 
 
 class _Results(Console):
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As the console does; outside a terminal without the spaces that fill up a line."""
+        if self.is_terminal:
+            super().print(*objects, **options)
+            return
+        with self.capture() as captured:
+            super().print(*objects, **options)
+        self.file.write("\n".join(line.rstrip(" ") for line in captured.get().split("\n")))
+
     def on_broken_pipe(self) -> None:
         """The reader has gone. What to do about it is the entry point's to say, not rich's (which exits with 1)."""
         raise

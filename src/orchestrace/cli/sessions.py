@@ -1,7 +1,9 @@
 """From the paths on the command line to sessions."""
 
+import contextlib
+import glob
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +14,9 @@ from orchestrace.adapters import ADAPTERS, Read, Skip, read_path
 from orchestrace.cli.environment import claude_projects
 from orchestrace.errors import InputError, LogError
 from orchestrace.trace import Content, Trace
+
+_ID = re.compile(r"\w[\w/-]{1,99}…?")
+"""What may be the beginning of a session's id: a path with a dot, or from the root, is a path."""
 
 
 class Found(NamedTuple):
@@ -24,16 +29,66 @@ class Found(NamedTuple):
 def found(paths: Sequence[Path], *, format: str | None = None) -> Found:  # noqa: A002
     """Every session at the paths, under a note of progress where there are many files.
 
+    A word that is no path chooses, by the beginning of its id, one session of those at the paths; where there is no
+    path, one of Claude Code's.
+
     Raises:
+      InputError: a word is no path and no session's id, or the id of several.
       LogError: nothing there is a session; it names the reason that the first file gives.
     """
     if format is not None and format not in ADAPTERS:
         raise InputError(f"there is no format {format!r}", place="--format", remedy=f"known: {', '.join(ADAPTERS)}")
+    there = [path for path in paths if path.exists()]
+    ids = [str(path) for path in paths if path not in there]
+    for name in ids:
+        if not _ID.fullmatch(name) or not (there or claude_projects().is_dir()):
+            raise InputError("there is no such file or folder", path=name, remedy="check the path")
+    if not ids:
+        return _all_at(there, format=format)
+    chosen = [_named(name, there or [claude_projects()], format=format) for name in ids]
+    return Found(tuple(read for one in chosen for read in one.reads), ())
+
+
+def short_id(trace_id: str) -> str:
+    """What a session is chosen by: its trace id without the name of its adapter."""
+    return trace_id.rpartition(":")[2]
+
+
+def _named(name: str, places: Sequence[Path], *, format: str | None) -> Found:  # noqa: A002
+    """The one session whose id begins with a word: by the name of its file where that decides, else by reading all."""
+    begins = name.rstrip("…")
+    for place in places:
+        files = [] if "/" in begins or not place.is_dir() else [*place.rglob(f"{glob.escape(begins)}*.jsonl")]
+        if len(files) == 1 and not files[0].name.startswith("agent-"):
+            with contextlib.suppress(LogError):
+                alone = _chosen(begins, _all_at(files, format=format).reads)
+                if len(alone) == 1:
+                    return Found(alone, ())
+    chosen: tuple[Read, ...] = ()
+    with contextlib.suppress(LogError):
+        chosen = _chosen(begins, _all_at(places, format=format).reads)
+    if not chosen:
+        where = ", ".join(map(str, places))
+        raise InputError("there is no such file or folder, and no session whose id begins so", path=name,
+                         remedy=f"orchestrace report {where} lists the sessions there")  # fmt: skip
+    if len(chosen) > 1:
+        ids = ", ".join(short_id(read.trace.trace_id) for read in chosen[:4])
+        raise InputError(f"is the beginning of {len(chosen)} ids: {ids}", path=name, remedy="write more of it")
+    return Found(chosen, ())
+
+
+def _chosen(begins: str, reads: Iterable[Read]) -> tuple[Read, ...]:
+    """Those whose id a word is; where there are none, those whose id begins with it."""
+    by_id = [(short_id(read.trace.trace_id), read) for read in reads]
+    whole = tuple(read for own, read in by_id if own == begins)
+    return whole or tuple(read for own, read in by_id if own.startswith(begins))
+
+
+def _all_at(paths: Sequence[Path], *, format: str | None) -> Found:  # noqa: A002
+    """Every session at paths that exist."""
     reads: list[Read] = []
     skipped: list[Skip] = []
     for path in paths:
-        if not path.exists():
-            raise InputError("there is no such file or folder", path=str(path), remedy="check the path")
         for item in _noted(read_path(path, format=format), path):
             (reads if isinstance(item, Read) else skipped).append(item)  # type: ignore[arg-type]
     if not reads:
@@ -41,7 +96,15 @@ def found(paths: Sequence[Path], *, format: str | None = None) -> Found:  # noqa
         many = f" ({len(skipped)} files were looked at)" if len(skipped) > 1 else ""
         where = ", ".join(map(str, paths))
         raise LogError(f"holds no session{reason}{many}", path=where, remedy="give a log, a folder of logs or a trace")
-    return Found(tuple(reads), tuple(skipped))
+    known = {short_id(read.trace.trace_id) for read in reads}
+    return Found(tuple(reads), tuple(_told(skip, known) for skip in skipped))
+
+
+def _told(skip: Skip, known: Set[str]) -> Skip:
+    """The reason, said so that it is true of an empty log beside those of the session's agents."""
+    if skip.reason != "empty" or Path(skip.path).stem not in known:
+        return skip
+    return msgspec.structs.replace(skip, reason="empty; the session is told by its agents' logs alone")
 
 
 def newest_found(*, format: str | None = None) -> Found:  # noqa: A002

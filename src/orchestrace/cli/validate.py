@@ -1,12 +1,15 @@
 """`orchestrace validate`: does it keep the laws?"""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 from rich.text import Text
 
+from orchestrace.cli.files import GivenPath
 from orchestrace.cli.main import PROBLEMS
 from orchestrace.cli.screen import results, said, show_json
 from orchestrace.cli.sessions import found
@@ -26,7 +29,7 @@ class Finding(NamedTuple):
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=GivenPath())
 @click.option("--survey", "as_survey", is_flag=True, help="Judge the document by the survey's published schema.")
 @click.option("--format", "format_", metavar="F", help="Name of the log format, where its content does not decide.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -36,10 +39,11 @@ def validate(*, path: Path, as_survey: bool, format_: str | None, as_json: bool)
     Exit code 1 where it breaks a rule.
     """
     verdict = _survey_verdict(path) if as_survey else _verdict(path, format_=format_)
-    if as_json:
-        show_json(verdict)
-    else:
-        _draw(path, verdict)
+    with contextlib.suppress(BrokenPipeError):  # the reader has gone; the exit code still says it
+        if as_json:
+            show_json(verdict)
+        else:
+            _draw(path, verdict)
     return 0 if verdict["valid"] else PROBLEMS
 
 
@@ -54,7 +58,9 @@ def _verdict(path: Path, *, format_: str | None) -> dict[str, Any]:
     try:
         if document is not None and _looks_like_a_survey_file(document[1]):
             return _judged([survey.load(document[0])])
-        return _judged([read.trace for read in found([path], format=format_).reads])
+        looked_at = found([path], format=format_)
+        verdict = _judged([read.trace for read in looked_at.reads])
+        return {**verdict, "skipped": msgspec.to_builtins(looked_at.skipped)} if looked_at.skipped else verdict
     except TraceError as error:
         return _refused(error)
     except InputError:
@@ -86,6 +92,7 @@ def _judged(traces: list[Trace], *, unknown: list[str] | None = None) -> dict[st
         "valid": not broken,
         "violations": [one._asdict() for one in broken],
         "observations": seen,
+        "sessions": len(traces),
     }
     if unknown:
         verdict["unknown_fields"] = unknown
@@ -130,12 +137,13 @@ def _looks_like_a_survey_file(document: Any) -> bool:
 def _draw(path: Path, verdict: dict[str, Any]) -> None:
     console = results()
     broken = verdict["violations"]
+    sessions = verdict.get("sessions", 1)
+    of_all = f"{sessions:,} sessions: " if sessions > 1 else ""
     if verdict["valid"]:
-        console.print(said(f"{path}: keeps every law", "green"))
+        console.print(said(f"{path}: {of_all}{'all keep' if of_all else 'keeps'} every law", "green"))
     else:
-        console.print(
-            said(f"{path}: {len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken", "bold red")
-        )
+        rules = f"{len(broken):,} {'rule is' if len(broken) == 1 else 'rules are'} broken"
+        console.print(said(f"{path}: {of_all}{rules}", "bold red"))
     for one in broken[:MOST_SHOWN]:
         law = "" if one["law"] is None else f" (law {one['law']})"
         console.print(Text("  ").append_text(said(f"{one['path']}: {one['message']}{law}")))
@@ -143,6 +151,9 @@ def _draw(path: Path, verdict: dict[str, Any]) -> None:
         console.print(f"  and {len(broken) - MOST_SHOWN} more; --json lists them all")
     for name, n in verdict["observations"].items():
         console.print(said(f"  observed: {n:,} {name.replace('_', ' ')}", "dim"))
+    skipped = len(verdict.get("skipped", ()))
+    if skipped:
+        console.print(said(f"  skipped {skipped:,} files; --json says which and why", "dim"))
     unknown = verdict.get("unknown_fields", [])
     if unknown:
         console.print(said(f"  skipped {len(unknown)} unknown fields: {', '.join(unknown[:5])}", "dim"))

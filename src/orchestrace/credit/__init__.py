@@ -1,16 +1,25 @@
 """Who earned the result: credit as arithmetic on arrays, and the bridge to traces.
 
-Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to), `games`
-(values of coalitions), `restricted` (where not every coalition can form), `levels` (shares of units within units),
-`estimators` and `kernel` (from a budget of evaluations), `coalition_value` (a value and an estimator by name).
+Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to), `levels` (shares
+of units that nest); then the bridge: `nesting` (how the units of a trace nest), `coalition_games` (what a coalition is
+worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back). For games of many
+players or noisy values: `estimators`, `kernel`, and `coalition_value` (a value and an estimator by name).
 """
 
 from orchestrace.credit._evaluations import Evaluate
 from orchestrace.credit._game import causally_closed
 from orchestrace.credit._vectors import MOST_PLAYERS
+from orchestrace.credit.alignment import Compared, advantages_from_shares, agent_equal_weights, aligned, one_reward_each
+from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
+from orchestrace.credit.anchors import anchored, step_returns
+from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
+from orchestrace.credit.baselines import GroupBaseline, Standing, Voters
+from orchestrace.credit.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS, AdvantageMethod
+from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.coalition_value import VALUE_ESTIMATORS, VALUE_KINDS, CoalitionValue
 from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.estimators import banzhaf_msr, permutation_shapley, replicated, stratified_shapley
+from orchestrace.credit.flat_credit import flat_credit
 from orchestrace.credit.games import (
     banzhaf_value,
     leave_one_out_value,
@@ -21,6 +30,7 @@ from orchestrace.credit.games import (
     value_vector,
 )
 from orchestrace.credit.kernel import kernel_shapley
+from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
 from orchestrace.credit.levels import (
     MOST_COALITIONS,
     LevelShares,
@@ -31,45 +41,159 @@ from orchestrace.credit.levels import (
     units,
     winter,
 )
+from orchestrace.credit.methods.outcome import grpo, rloo
+from orchestrace.credit.nesting import Nest, Unit, nesting
+from orchestrace.credit.ranks import average_ranks, normal_quantiles, soft_ranks
+from orchestrace.credit.redistribution import (
+    Correction,
+    PrefixLabels,
+    ProcessForm,
+    brier_score,
+    calibration_error,
+    difference_shares,
+    potential_rewards,
+    prefix_labels,
+    process_rewards,
+)
 from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
+from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
+from orchestrace.credit.running import Running, running_baselines
+from orchestrace.credit.stop_bounds import (
+    Bound,
+    ContinuationFit,
+    continuation_fit,
+    continuation_values,
+    fitted_means,
+    high_value,
+    low_value,
+)
+from orchestrace.credit.stop_chains import Envelope, chain_envelope, chain_go_on_values, chain_values
+from orchestrace.credit.stopping import (
+    LambdaTargets,
+    StopCredit,
+    greedy_stops,
+    hindsight_stops,
+    lambda_targets,
+    policy_go_on_values,
+    snell_values,
+    stop_credit,
+    stop_gradients,
+)
 
 __all__ = [
+    "ADVANTAGE_METHODS",
     "EXACT",
+    "EXACT_COALITIONS",
+    "FLAT_METHODS",
     "MOST_COALITIONS",
     "MOST_PLAYERS",
+    "ORDERS",
+    "ROW_UNITS",
+    "SHARE_METHODS",
     "VALUE_ESTIMATORS",
     "VALUE_KINDS",
+    "AdvantageMethod",
     "Advantages",
+    "AnchorBalance",
+    "Assigned",
+    "Bound",
+    "Coalition",
     "CoalitionValue",
+    "Compared",
+    "ContinuationFit",
+    "Correction",
+    "Envelope",
+    "Estimates",
     "Evaluate",
+    "Game",
+    "GroupBaseline",
+    "LambdaTargets",
     "LevelShares",
+    "Nest",
     "Path",
+    "PrefixLabels",
+    "ProcessForm",
     "Rows",
+    "Running",
     "Sampling",
+    "SequentialGAE",
     "ShapedRewards",
     "Shares",
+    "Standing",
+    "StopCredit",
     "Tree",
+    "Unit",
+    "Voters",
+    "advantages_from_shares",
+    "agent_equal_weights",
+    "aligned",
+    "anchor_balance",
+    "anchor_values",
+    "anchored",
+    "assigned",
+    "average_ranks",
     "banzhaf_msr",
     "banzhaf_value",
+    "brier_score",
+    "calibration_error",
     "causally_closed",
+    "chain_envelope",
+    "chain_go_on_values",
+    "chain_values",
+    "closed_game",
     "coalitions",
     "connected_sets",
+    "continuation_fit",
+    "continuation_values",
+    "credits_of",
+    "difference_shares",
+    "discounted",
     "down_sets",
+    "fitted_means",
+    "flat_credit",
+    "gae",
+    "greedy_stops",
+    "grpo",
+    "high_value",
+    "hindsight_stops",
     "kernel_shapley",
+    "lambda_targets",
     "leave_one_out_value",
+    "ledger",
+    "low_value",
+    "masked_vote",
     "myerson_value",
+    "nesting",
+    "normal_quantiles",
+    "one_reward_each",
+    "other_success",
     "owen_value",
     "permutation_shapley",
+    "policy_go_on_values",
+    "potential_rewards",
     "precedence_value",
+    "prefix_labels",
+    "process_rewards",
     "replicated",
+    "rloo",
     "rows",
+    "rows_at",
+    "running_baselines",
+    "said",
     "sampled_winter",
     "sets_without_one",
     "shapley_value",
+    "snell_values",
+    "soft_ranks",
+    "step_returns",
+    "stop_credit",
+    "stop_gradients",
     "stratified_shapley",
+    "table_game",
     "union_sets",
     "units",
     "value_vector",
+    "whitened",
     "winter",
 ]

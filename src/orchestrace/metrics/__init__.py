@@ -3,10 +3,11 @@
 Every section is a struct whose fields are absent (None) where they cannot be known, with the reason beside them under
 `unknown`. Reading order: `intervals` (time as sets), `busy` and `pauses` (who worked when), `critical_path` and
 `critical_steps`, `parallelism` (E2), `collaboration` (E3), `overhead` (E4), `flow` (reachability), `tokens`.
+E1 to E4 are the survey's dimensions of evaluation (arXiv 2605.02801, section 9); E1, success, is what a reward tells.
 """
 
 from orchestrace.metrics.busy import Busy, Work, busy_lanes, work
-from orchestrace.metrics.collaboration import Collaboration, collaboration
+from orchestrace.metrics.collaboration import Collaboration, collaboration, taken_up
 from orchestrace.metrics.critical_path import Segment, critical_path
 from orchestrace.metrics.critical_steps import critical_steps
 from orchestrace.metrics.flow import Ratio, error_amplification, useful_utilisation
@@ -45,6 +46,7 @@ __all__ = [
     "parallelism",
     "pauses",
     "spans",
+    "taken_up",
     "token_totals",
     "tool_names",
     "union",

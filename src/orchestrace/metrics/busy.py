@@ -1,4 +1,9 @@
-"""When each agent was busy: with model calls, and with the tool calls that are work of its own."""
+"""When each agent was busy: with model calls, and with the tool calls that are work of its own.
+
+A log can hold agents of which nobody knows who made them, dated a day away from the session: a warm-up, a call made for
+the product itself. What such an agent did outside the lifetime of the roots is set aside (ours), so that one stray
+record does not turn half an hour of work into a day of waiting.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -6,6 +11,7 @@ from typing import Literal, NamedTuple
 from orchestrace.metrics.intervals import Spans, spans, union
 from orchestrace.metrics.tools import NO_NAMES, ToolNames
 from orchestrace.trace import ToolCall, ToolResult, Trace, Turn
+from orchestrace.trace.views import spawn_tree
 
 _DIGITS = 9
 """Decimal places of an end: nanoseconds."""
@@ -31,7 +37,9 @@ class Work(NamedTuple):
     busy: tuple[Busy, ...]
     """In trace order; what carries no time is not among them."""
     leaves: int
-    """Turns and leaf tool calls, with or without a time."""
+    """Turns and leaf tool calls, with or without a time; those set aside are not counted."""
+    outside: tuple[Busy, ...] = ()
+    """Set aside: what unlinked agents without a known parent did while no root lived."""
 
     @property
     def coverage(self) -> float | None:
@@ -43,7 +51,8 @@ def work(trace: Trace, *, tools: ToolNames = NO_NAMES) -> Work:
     """Every turn and every leaf tool call with its time.
 
     A call of a tool that waits for other agents, or for a person, is no leaf. A call without a duration lasts until
-    its result, where both carry a time.
+    its result, where both carry a time. The roots live from their first busy moment to their last; without one,
+    nothing is set aside.
     """
     answered = {event.call: event.t for event in trace.events if isinstance(event, ToolResult)}
     no_leaf = tools.waiting | tools.asking
@@ -57,7 +66,22 @@ def work(trace: Trace, *, tools: ToolNames = NO_NAMES) -> Work:
             kind: Literal["model", "tool"] = "model" if isinstance(event, Turn) else "tool"
             start = event.t
             found.append(Busy(place, event.agent, start, start if end is None else end, kind, end is not None))
-    return Work(tuple(found), leaves)
+    strange = _outside(trace, found)
+    inside = tuple(one for one in found if one.place not in strange)
+    return Work(inside, leaves - len(strange), tuple(one for one in found if one.place in strange))
+
+
+def _outside(trace: Trace, busy: Sequence[Busy]) -> set[int]:
+    """Places of what agents that nobody is known to have made did outside the roots' lifetime."""
+    tree = spawn_tree(trace)
+    made = {child for children in tree.children.values() for child in children}
+    unlinked = set(tree.unlinked) - made
+    roots = set(tree.roots)
+    own = [one for one in busy if one.agent in roots]
+    if not unlinked or not own:
+        return set()
+    first, last = min(one.start_s for one in own), max(one.end_s for one in own)
+    return {one.place for one in busy if one.agent in unlinked and (one.end_s < first or one.start_s > last)}
 
 
 def _end(event: Turn | ToolCall, start: float, answered: float | None) -> float | None:

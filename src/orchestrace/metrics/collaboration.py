@@ -22,10 +22,11 @@ class Collaboration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     delegations: int
     """Spawns with a task, and delegates."""
     returns: int
+    """Answers of agents to the one they work for."""
     failed_returns: int
     """With another status than completed."""
     unconsumed_returns: int
-    """Returns that no aggregate took up."""
+    """Returns that nobody took up (`taken_up`)."""
     unconsumed_tokens: int | None
     """Tokens of the agents that returned and of which no return was taken up."""
     duplicates: int
@@ -39,7 +40,7 @@ class Collaboration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 
 
 def collaboration(trace: Trace, *, blobs: Mapping[str, bytes] | None = None) -> Collaboration:
-    """The collaboration of a trace (`spec/evaluation_safety.md`, E3).
+    """The collaboration of a trace (E3 of the survey, arXiv 2605.02801; the definitions are ours).
 
     A broadcast is no duplicate of itself: a text is redundant for the recipient that had it already.
 
@@ -51,7 +52,7 @@ def collaboration(trace: Trace, *, blobs: Mapping[str, bytes] | None = None) -> 
     unknown: _Reasons = {}
     messages = [event for event in trace.events if isinstance(event, Message)]
     returns = [event for event in trace.events if isinstance(event, Return)]
-    taken = {source for event in trace.events if isinstance(event, Aggregate) for source in event.inputs}
+    taken = taken_up(trace)
     unread = {event.id: event.agent for event in returns if event.id not in taken}
     heard = {event.agent for event in returns if event.id in taken}
     duplicates, redundancy = _exact(messages, unknown)
@@ -72,6 +73,19 @@ def collaboration(trace: Trace, *, blobs: Mapping[str, bytes] | None = None) -> 
         near_redundancy=_near(messages, {**trace.blobs, **(blobs or {})}, unknown),
         unknown=unknown,
     )
+
+
+def taken_up(trace: Trace) -> frozenset[str]:
+    """Ids of the returns and messages that were taken up: the inputs of aggregates.
+
+    A recording of ours without any aggregate says nothing about this by itself: its writer records none. There a return
+    counts as taken up where its edge leads to a later turn, that is, where its recipient went on with it (ours).
+    """
+    inputs = frozenset(source for event in trace.events if isinstance(event, Aggregate) for source in event.inputs)
+    if not trace.native or any(isinstance(event, Aggregate) for event in trace.events):
+        return inputs
+    turns = {event.id for event in trace.events if isinstance(event, Turn)}
+    return frozenset(edge.src for edge in trace.edges if edge.type == "return" and edge.dst in turns)
 
 
 def _exact(messages: Sequence[Message], unknown: _Reasons) -> tuple[int, float | None]:

@@ -21,17 +21,19 @@ from orchestrace.trace import (
     Turn,
     kind,
 )
+from orchestrace.trace.views import addressee
 
 _PROTOCOL = Spawn | Delegate | Message | Aggregate | Stop | OrchestratorDecision
 MANAGEMENT = "management"
 _NO_TURN = "the trace holds no turn"
+_NO_TEAM = "no team: no agent made or addressed another"
 
 
 class Overhead(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Tokens that went into running the team. Absent is not known; `unknown` says why."""
 
     protocol_overhead: float | None
-    """Output tokens of protocol blocks / all output tokens, in [0, 1]."""
+    """Output tokens of protocol blocks / all output tokens, in [0, 1]; absent without a team."""
     protocol_tokens: Mapping[str, float] | None
     """The numerator by what it was for: an event type, or `management` for tool calls."""
     delegation_cost_tokens: float | None
@@ -45,7 +47,7 @@ class Overhead(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def overhead(trace: Trace, *, tools: ToolNames = NO_NAMES) -> Overhead:
-    """The protocol overhead of a trace (`spec/evaluation_safety.md`, E4).
+    """The protocol overhead of a trace (E4 of the survey, arXiv 2605.02801; the definitions are ours).
 
         protocol overhead = Σ output tokens of blocks that spawn, delegate, message, aggregate, stop or manage
                             ─────────────────────────────────────────────────────────────────────────────────
@@ -64,7 +66,7 @@ def overhead(trace: Trace, *, tools: ToolNames = NO_NAMES) -> Overhead:
     known = [turn for turn in turns if _output(turn) is not None]
     output = sum(_output(turn) or 0 for turn in known)
     coverage = len(known) / len(turns) if turns else None
-    reason = _missing(coverage, output)
+    reason = _missing(coverage, output) or ("" if _has_team(trace) else _NO_TEAM)
     used = _protocol_tokens(trace, known, tools=tools)
     cost, cost_reason = _delegation_cost(trace, turns)
     amplification = error_amplification(trace)
@@ -83,6 +85,12 @@ def overhead(trace: Trace, *, tools: ToolNames = NO_NAMES) -> Overhead:
         coverage=coverage,
         unknown={name: why for name, why in reasons.items() if why},
     )
+
+
+def _has_team(trace: Trace) -> bool:
+    """Whether any agent made another, or said something to one."""
+    addressed = any(addressee(event) not in (None, event.agent) for event in trace.events)
+    return addressed or any(agent.parent is not None for agent in trace.agents)
 
 
 def _protocol_tokens(trace: Trace, turns: Sequence[Turn], *, tools: ToolNames) -> dict[str, float]:

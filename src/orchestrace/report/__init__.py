@@ -4,6 +4,8 @@
 the command line and the viewer do.
 """
 
+from orchestrace.report.credit import CreditSection, LostWord
+from orchestrace.report.diagnostics import explained
 from orchestrace.report.document import (
     AgentRow,
     Checklist,
@@ -14,19 +16,29 @@ from orchestrace.report.document import (
     TeamAndRoles,
     TraceScale,
 )
-from orchestrace.report.figures import Figure, counted, key_figures, parallelism_figures, team_figures
+from orchestrace.report.figures import (
+    Figure,
+    counted,
+    credit_sentences,
+    doubts,
+    key_figures,
+    parallelism_figures,
+    team_figures,
+)
 from orchestrace.report.headline import headline
 from orchestrace.report.summary import report
 from orchestrace.report.timeline import Block, Lane, timeline
-from orchestrace.report.words import by_descent, called, clock, duration, noted, tokens
+from orchestrace.report.words import by_descent, called, clock, duration, noted, silent, tokens, told_tokens
 
 __all__ = [
     "AgentRow",
     "Block",
     "Checklist",
+    "CreditSection",
     "EvidenceCounts",
     "Figure",
     "Lane",
+    "LostWord",
     "Report",
     "RewardChannels",
     "SafetyInstrumentation",
@@ -36,13 +48,18 @@ __all__ = [
     "called",
     "clock",
     "counted",
+    "credit_sentences",
+    "doubts",
     "duration",
+    "explained",
     "headline",
     "key_figures",
     "noted",
     "parallelism_figures",
     "report",
+    "silent",
     "team_figures",
     "timeline",
     "tokens",
+    "told_tokens",
 ]

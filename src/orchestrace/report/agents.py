@@ -18,9 +18,10 @@ def agent_rows(trace: Trace, unknown: dict[str, str], *, tools: ToolNames) -> tu
     tree, depth, status = spawn_tree(trace), depths(trace), statuses(trace)
     declared = {agent.id: agent for agent in trace.agents}
     busy: defaultdict[str, list[Busy]] = defaultdict(list)
-    done = work(trace, tools=tools).busy
-    lanes = busy_lanes(done)
-    for one in done:
+    done = work(trace, tools=tools)
+    every = (*done.busy, *done.outside)
+    lanes = busy_lanes(every)
+    for one in every:
         busy[one.agent].append(one)
     turns: defaultdict[str, list[Turn]] = defaultdict(list)
     for event in trace.events:

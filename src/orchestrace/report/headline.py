@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from orchestrace.report.document import Report
+from orchestrace.report.words import DOUBTFUL_OUTPUT
 
 LITTLE_SPEEDUP = 1.1
 """A team that spawned and was not this much faster than one agent ran one after another."""
@@ -89,7 +90,8 @@ def _one_by_one(report: Report) -> str | None:
 
 def _talkative(report: Report) -> str | None:
     share = report.overhead.protocol_overhead
-    if share is None or share < MUCH_PROTOCOL or not report.checklist.trace_scale.sub_agents:
+    doubtful = report.diagnostics.get(DOUBTFUL_OUTPUT, 0)
+    if share is None or share < MUCH_PROTOCOL or not report.checklist.trace_scale.sub_agents or doubtful:
         return None
     return f"{share:.0%} of the output tokens went into running the team, not into the task."
 
@@ -108,7 +110,9 @@ def _all_well(report: Report) -> str:
         turns = report.counts["turn"]
         return f"One agent, {turns} {'turn' if turns == 1 else 'turns'}; nothing was lost."
     read = f"all {told.returns} returns were read" if told.returns > 1 else "what came back was read"
-    faster = f", {speedup:.2f} times as fast as one agent" if speedup is not None and _idle(report) < MUCH_IDLE else ""
+    faster = ""
+    if speedup is not None and speedup >= LITTLE_SPEEDUP and _idle(report) < MUCH_IDLE:
+        faster = f", {speedup:.2f} times as fast as one agent"
     return f"Nothing was lost: {sub_agents} sub-{_agents(sub_agents)}, {read}{faster}."
 
 

@@ -21,6 +21,7 @@ from orchestrace.metrics import (
 )
 from orchestrace.report.agents import agent_rows
 from orchestrace.report.checklist import checklist
+from orchestrace.report.credit import credit_section
 from orchestrace.report.document import EvidenceCounts, Report
 from orchestrace.trace import KINDS, EdgeType, Trace, kind
 from orchestrace.trace.views import turns
@@ -71,6 +72,7 @@ def report(trace: Trace, *, blobs: Mapping[str, bytes] | None = None, prices: Pr
         tokens=tokens,
         usd=paid.usd,
         **sections,
+        credit=credit_section(trace, sections["collaboration"], tokens=tokens.total, unknown=unknown),
         checklist=checklist(trace, unknown, wall_s=sections["parallelism"].wall_s, tokens=tokens.total),
         diagnostics=dict(sorted(trace.diagnostics.items())),
         unknown=unknown,

@@ -29,7 +29,8 @@ class Lane(msgspec.Struct, frozen=True, gc=False):
     agent: str
     depth: int
     blocks: tuple[Block, ...]
-    """Ascending, without overlap or hole, from its first busy moment to its last; empty where no time is known."""
+    """Ascending, without overlap or hole, from its first busy moment to its last; empty where no time is known. What an
+    agent did outside the session (`metrics.Work.outside`) is left out."""
 
 
 def timeline(trace: Trace) -> tuple[Lane, ...]:

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
-from orchestrace.report.document import AgentRow
+from orchestrace.report.document import AgentRow, Report
+
+DOUBTFUL_OUTPUT = "doubtful_output_tokens"
+"""Diagnostic: turns whose output tokens are a placeholder, far below what was written."""
 
 
 def clock(seconds: float) -> str:
@@ -36,6 +39,23 @@ def tokens(n: int) -> str:
     return f"{n / 1_000:.0f}k" if n < 999_500 else f"{n / 1_000_000:.1f}M"
 
 
+def silent(report: Report) -> int:
+    """How many spawned agents left no turn and no tool call: their logs are missing, or they never acted."""
+    return sum(not row.turns and row.busy_s is None and row.parent is not None for row in report.agents)
+
+
+def told_tokens(report: Report) -> str:
+    """The tokens in words, with what is not in them: `802,567 tokens, 15,220 of them output`; empty: not known."""
+    totals = report.tokens
+    if totals.total is None:
+        return ""
+    doubtful = report.diagnostics.get(DOUBTFUL_OUTPUT, 0)
+    least = "at least " if doubtful else ""
+    said = f"{totals.total:,} tokens, {least}{totals.output or 0:,} of them output"
+    lost = silent(report)
+    return said + (f", without those of {lost:,} spawned {'agent' if lost == 1 else 'agents'}" if lost else "")
+
+
 def by_descent(rows: Sequence[AgentRow]) -> list[AgentRow]:
     """Each agent followed by those it spawned, in the order of declaration."""
     known = {row.id for row in rows}
@@ -61,13 +81,13 @@ def called(row: AgentRow) -> str:
     return row.id if len(row.id) <= 12 else f"{row.role} {row.id[:8]}"
 
 
-def noted(row: AgentRow) -> str:
-    """A few words on an agent: role, turns, tokens, time."""
-    said = [row.role] if row.name and row.role else []
+def noted(row: AgentRow, *, brief: bool = False) -> str:
+    """A few words on an agent: role, turns, tokens, time; in brief only turns and tokens, or time without any."""
+    said = [row.role] if row.name and row.role and not brief else []
     if row.turns:
         said.append(f"{row.turns:,} {'turn' if row.turns == 1 else 'turns'}")
     if row.tokens is not None:
         said.append(f"{tokens(row.tokens)} tokens")
-    if row.busy_s:
+    if row.busy_s and not (brief and row.tokens is not None):
         said.append(duration(row.busy_s))
     return ", ".join(said)

@@ -6,7 +6,7 @@ gives lawful traces and reasons, or a `LogError`; the same bytes always give the
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from orchestrace.adapters import Adapter, BytesFiles, Match, Read, Skip
 from orchestrace.errors import LogError
-from orchestrace.trace import encode, violations
+from orchestrace.trace import SourceFile, encode, violations
 
 LIMIT_S = 30.0
 """One reading that takes longer does not end."""
@@ -88,7 +88,7 @@ def _check_outcomes(adapter: Adapter, files: Mapping[str, bytes], outcomes: list
         assert not broken, f"{place}: {broken[0]}"
         assert trace.events, f"{place}: a trace without events; that is a Skip"
         assert dict(outcome.diagnostics) == dict(trace.diagnostics), f"{place}: diagnostics differ from the trace's"
-        for source in trace.source.files if trace.source is not None else ():
+        for source in _own_files(adapter, outcome) or ():
             assert hashlib.sha256(files[source.name]).hexdigest() == source.sha256, f"{place}: {source.name}: sha256"
             assert len(files[source.name]) == source.bytes, f"{place}: {source.name}: length"
         for hash_, data in outcome.blobs.items():
@@ -99,14 +99,26 @@ def _check_outcomes(adapter: Adapter, files: Mapping[str, bytes], outcomes: list
                 assert event.content.hash in outcome.blobs, f"{place}: the text of {event.id} is missing"
 
 
+def _own_files(adapter: Adapter, read: Read) -> Sequence[SourceFile] | None:
+    """The files that the adapter read the trace from; None for a document of ours, of which nothing says it: a
+    recording names no source, and an imported trace the files of its log.
+    """
+    source = read.trace.source
+    if adapter.NAME == "native":
+        return None
+    said = None if source is None else source.adapter
+    assert said == adapter.NAME, f"{adapter.NAME}: {read.trace.trace_id}: its source says {said!r}"
+    return () if source is None else source.files
+
+
 def _check_accounted(adapter: Adapter, match: Match, outcomes: list[Read | Skip]) -> None:
     named = {outcome.path for outcome in outcomes if isinstance(outcome, Skip)}
     reads = [outcome for outcome in outcomes if isinstance(outcome, Read)]
-    if any(read.trace.source is None for read in reads):
-        return  # native documents name no files
     for read in reads:
-        if read.trace.source is not None:
-            named |= {source.name for source in read.trace.source.files}
+        files = _own_files(adapter, read)
+        if files is None:
+            return
+        named |= {source.name for source in files}
     missing = set(match.names) - named
     assert not missing, f"{adapter.NAME}: passes over {sorted(missing)}"
 

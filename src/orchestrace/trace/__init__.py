@@ -1,8 +1,8 @@
 """The trace: what a team left behind, as one immutable value.
 
 Reading order: `events` (the data model), `content` (texts by hash), `validate` (the laws), `build` and `assemble`
-(making one, in order or from a log), `codec` (bytes), `survey` (the survey's published form). `graph`, `views` and
-`edit` need numpy and are imported by name.
+(making one, in order or from a log), `codec` (bytes), `surrogates` (JSON that others wrote), `survey` (the survey's
+published form). `graph`, `views` and `edit` need numpy and are imported by name.
 """
 
 from orchestrace.trace.assemble import Assembler
@@ -47,6 +47,7 @@ from orchestrace.trace.events import (
     Turn,
     kind,
 )
+from orchestrace.trace.surrogates import JsonDocument, json_document, without_surrogates
 from orchestrace.trace.validate import Violation, observations, violations
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "Generation",
     "Harness",
     "HumanIntervention",
+    "JsonDocument",
     "Memory",
     "Message",
     "OrchestratorDecision",
@@ -95,8 +97,10 @@ __all__ = [
     "digest",
     "encode",
     "escaped",
+    "json_document",
     "kind",
     "observations",
     "unknown_fields",
     "violations",
+    "without_surrogates",
 ]

@@ -7,12 +7,11 @@ dropping and counting; it never invents.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from orchestrace.trace.build import Deliveries, finite_header, implied_edges, made, sorted_edges
+from orchestrace.trace.build import Deliveries, implied_edges, sorted_edges
 from orchestrace.trace.content import described
 from orchestrace.trace.events import (
     Agent,
@@ -28,18 +27,22 @@ from orchestrace.trace.events import (
     kind,
 )
 from orchestrace.trace.order import Link, ordering
-from orchestrace.trace.validate import Fault, Prefix, edge_faults
+from orchestrace.trace.surrogates import without_surrogates
+from orchestrace.trace.validate import Fault, Prefix, edge_faults, parent_faults
+from orchestrace.trace.values import header_with_floats, is_sound, mended, with_floats
 
 P = ParamSpec("P")
 E = TypeVar("E", bound=EventFields)
+V = TypeVar("V")
 
 
 class Assembler:
     """Records in, a lawful trace out.
 
     Diagnostics that it counts itself: `dropped_edges`, `reordered` (a writer's own order gave way), `dropped_<kind>`
-    (the event would break a law), `cleared_turn` and `dropped_inputs` (a reference would), `not_finite` and
-    `negative_duration` (a number was dropped to absent), `unlinked` and `undeclared` agents.
+    (the event would break a law), `cleared_turn`, `dropped_inputs` and `dropped_parents` (a reference would),
+    `not_finite`, `negative_duration` and `out_of_range` (a value was dropped to absent), `surrogates` (each became
+    "?"), `unlinked` and `undeclared` agents.
     """
 
     def __init__(self) -> None:
@@ -57,17 +60,20 @@ class Assembler:
 
     def agent(self, agent: Agent) -> None:
         """Declare an agent; a later declaration of the same id replaces the earlier one."""
+        agent = self._sound(agent)
         self._agents[agent.id] = agent
 
     def text(self, text: str | bytes, *, media: str = "text/plain") -> Content:
         """The content record of a text, which is kept in `blobs`."""
+        if isinstance(text, str):
+            text = self._sound(text)
         content, data = described(text, media=media)
         self.blobs[content.hash] = data
         return content
 
     def append(self, writer: str, make: Callable[Concatenate[str, P], E], /, *args: P.args, **fields: P.kwargs) -> E:
         """Append the writer's next event: `append("main", Spawn, "main", to="a1", t=3.0)`, with id `main.<n>`."""
-        event = made(make, *args, **self._finite(fields))
+        writer, event = self._sound(writer), self._in_range(with_floats(make("", *args, **fields)))
         msgspec.structs.force_setattr(event, "id", f"{writer}.{self._written[writer]}")
         self._written[writer] += 1
         self._places[event.id] = len(self._events)
@@ -77,7 +83,7 @@ class Assembler:
 
     def replace(self, event: Event) -> None:
         """Put a completed event in the place of the one with its id."""
-        self._events[self._places[event.id]] = event
+        self._events[self._places[event.id]] = self._in_range(with_floats(msgspec.structs.replace(event)))
 
     def link(self, src: str, dst: str, type: EdgeType, evidence: Evidence) -> None:  # noqa: A002
         """Add an edge, which is a constraint on the order too; of doubles the first stays."""
@@ -89,7 +95,7 @@ class Assembler:
     def count(self, diagnostic: str, n: int = 1) -> None:
         """Count something that was skipped, repaired or guessed."""
         if n:
-            self._counts[diagnostic] += n
+            self._counts[without_surrogates(diagnostic)[0]] += n
 
     @property
     def diagnostics(self) -> Mapping[str, int]:
@@ -98,41 +104,36 @@ class Assembler:
 
     def assemble(self, *, trace_id: str, task_id: str, **header: Any) -> Trace:
         """The trace; to be called once. The header names a `source`, since what comes out of a log is not native."""
-        clean = finite_header(self._finite(header))
+        header = self._sound(header_with_floats({"trace_id": trace_id, "task_id": task_id, **header}))
         agents = self._settled_agents()
         ordered = self._ordered()
         prefix = Prefix(agents, native=header.get("source") is None)
         kept = self._lawful(ordered, prefix)
         positions = {event.id: place for place, event in enumerate(kept)}
-        agents = [self._final_agent(agent, prefix) for agent in agents]
+        agents = self._with_known_parents([self._final_agent(agent, prefix) for agent in agents], prefix)
         self.count("unlinked", sum(agent.unlinked for agent in agents) - self._counts["unlinked"])
         return Trace(
             schema=1,
-            trace_id=trace_id,
-            task_id=task_id,
             agents=tuple(agents),
             events=tuple(kept),
             edges=sorted_edges(self._edges(kept, positions), positions),
             diagnostics={name: n for name, n in sorted(self._counts.items()) if n},
-            **clean,
+            **header,
         )
 
-    def _finite(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields without numbers that no trace may hold."""
-        clean = dict(fields)
-        for name, value in fields.items():
-            if isinstance(value, float) and not isfinite(value):
-                clean[name] = None
-                self.count("not_finite")
-            elif name in ("labels", "rewards", "costs", "metrics"):
-                bad = [key for key, number in value.items() if isinstance(number, float) and not isfinite(number)]
-                self.count("not_finite", len(bad))
-                clean[name] = {key: number for key, number in value.items() if key not in bad}
-        duration = clean.get("duration_s")
-        if duration is not None and duration < 0:
-            clean["duration_s"] = None
-            self.count("negative_duration")
+    def _sound(self, value: V) -> V:
+        """The value without what no trace may hold, which is counted."""
+        if is_sound(value):
+            return value
+        clean: V = mended(value, "", lambda flaw: self.count(flaw.kind, flaw.n))
         return clean
+
+    def _in_range(self, event: E) -> E:
+        event = self._sound(event)
+        if event.duration_s is not None and event.duration_s < 0:
+            self.count("negative_duration")
+            return msgspec.structs.replace(event, duration_s=None)
+        return event
 
     def _settled_agents(self) -> list[Agent]:
         """Every agent that is named anywhere, unlinked where it has a parent or events but no spawn."""
@@ -213,7 +214,7 @@ class Assembler:
     def _mended(self, event: Event, faults: Sequence[Fault]) -> Event | None:
         """The event without its unlawful references; None where it is unlawful itself, or nothing of it is left."""
         fields = {law: {fault.field for fault in faults if fault.law == law} for law, _, _ in faults}
-        if fields.keys() - {4, 5}:
+        if fields.keys() - {0, 4, 5}:
             return None
         if isinstance(event, Aggregate) and 4 in fields:
             inputs = tuple(source for n, source in enumerate(event.inputs) if f"inputs[{n}]" not in fields[4])
@@ -224,6 +225,9 @@ class Assembler:
         if 5 in fields:
             self.count("cleared_turn")
             event = msgspec.structs.replace(event, turn=None)
+        for field in fields.get(0, ()):
+            self.count("out_of_range")
+            event = _without(event, field)
         return event
 
     def _final_agent(self, agent: Agent, prefix: Prefix) -> Agent:
@@ -231,6 +235,13 @@ class Assembler:
         if agent.parent is not None and agent.id not in prefix.spawned:
             return msgspec.structs.replace(agent, unlinked=True)
         return agent
+
+    def _with_known_parents(self, agents: list[Agent], prefix: Prefix) -> list[Agent]:
+        """Without parents that nobody is, or that run in a circle; only an unlinked agent has such."""
+        for place, _ in parent_faults(agents, prefix.spawned):
+            self.count("dropped_parents")
+            agents[place] = msgspec.structs.replace(agents[place], parent=None)
+        return agents
 
     def _edges(self, kept: Iterable[Event], positions: Mapping[str, int]) -> list[Edge]:
         events, edges = list(kept), []
@@ -247,3 +258,14 @@ class Assembler:
             edges += deliveries.peek(event)
             deliveries.add(event)
         return edges
+
+
+def _without(event: Event, field: str) -> Event:
+    """The event without a value that is out of range: `duration_s`, `choice.legal`, `tokens.output`."""
+    name, _, part = field.partition(".")
+    held = getattr(event, name)
+    if held is None:  # it went as a whole
+        return event
+    if part in ("legal", "logprob", "value") or name == "tokens":
+        return msgspec.structs.replace(event, **{name: msgspec.structs.replace(held, **{part: None})})
+    return msgspec.structs.replace(event, **{name: None})

@@ -6,7 +6,6 @@ writes the edges that fields and order imply. Logs whose order is not known go t
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from math import isfinite
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
@@ -32,6 +31,7 @@ from orchestrace.trace.events import (
     Turn,
 )
 from orchestrace.trace.validate import Fault, Prefix, edge_faults, implied
+from orchestrace.trace.values import header_with_floats, sound, with_floats
 
 P = ParamSpec("P")
 E = TypeVar("E", bound=EventFields)
@@ -60,10 +60,16 @@ class Builder:
         """Texts by hash, as `text` kept them."""
 
     def agent(self, agent: Agent) -> None:
-        """Declare an agent; before its first event."""
+        """Declare an agent; before its first event.
+
+        Raises:
+          TraceError: its id is taken or empty, or a field holds something else than it should.
+        """
+        place = f"$.agents[{len(self._prefix.agents)}]"
+        agent = sound(agent, place)
         if agent.id in self._prefix.agents or not agent.id:
-            place = f"$.agents[{len(self._prefix.agents)}].id"
-            raise TraceError(f"agent id {agent.id!r} is {'taken' if agent.id else 'empty'} (law 1)", place=place)
+            problem = f"agent id {agent.id!r} is {'taken' if agent.id else 'empty'} (law 1)"
+            raise TraceError(problem, place=f"{place}.id")
         self._prefix.declare(agent)
 
     def text(self, text: str | bytes, *, media: str = "text/plain") -> Content:
@@ -79,9 +85,10 @@ class Builder:
           TraceError: it breaks a law or a field holds something else than it should; the message names event, law and
             place, and nothing was appended.
         """
-        event = made(make, *args, **fields)
-        msgspec.structs.force_setattr(event, "id", f"{event.agent}.{self._written[event.agent]}")
-        _check_types(event, f"$.events[{len(self._events)}]")
+        event = with_floats(make("", *args, **fields))
+        event_id = f"{event.agent}.{self._written[event.agent]}"
+        event = sound(event, f"$.events[{len(self._events)}]", event=event_id)
+        msgspec.structs.force_setattr(event, "id", event_id)
         self._take(event)  # type: ignore[arg-type]  # every EventFields class is in the union
         self._written[event.agent] += 1
         return event
@@ -90,27 +97,30 @@ class Builder:
         """Add an edge that neither fields nor order imply, between two events that stand already.
 
         Raises:
-          TraceError: it breaks a law.
+          TraceError: it breaks a law, or is of no type that edges have.
         """
         place = f"$.edges[{len(self._edges)}]"
         source, target = self._positions.get(src, -1), self._positions.get(dst, -1)
         if source < 0 or target <= source:
             raise TraceError(f"{src!r} does not stand before {dst!r} (law 1)", place=place)
-        edge = Edge(src, dst, type, evidence)
+        edge = sound(Edge(src, dst, type, evidence), place)
         for law, _, message in self._edge_faults(edge):
             raise TraceError(f"{message} (law {law})", place=place)
         self._edges.append(edge)
 
     def build(self, **header: Any) -> Trace:
-        """The trace so far; header fields given here win. The builder may go on afterwards."""
+        """The trace so far; header fields given here win. The builder may go on afterwards.
+
+        Raises:
+          TraceError: an agent's spawn or parent is missing, or a header field holds something else than it should.
+        """
         for law, field, message in self._prefix.ending_faults():
             raise TraceError(f"{message} (law {law})", place=f"$.{field}")
-        return Trace(
-            schema=1,
+        return msgspec.structs.replace(
+            sound(Trace(schema=1, **header_with_floats({**self._header, **header})), "$"),
             agents=tuple(self._prefix.agents.values()),
             events=tuple(self._events),
             edges=sorted_edges(self._edges, self._positions),
-            **finite_header({**self._header, **header}),
         )
 
     def _take(self, event: Event) -> None:
@@ -193,39 +203,6 @@ def implied_edges(event: Event) -> Iterator[Edge]:
         yield Edge(source, event.id, _IMPLIED_TYPE[law], "explicit")
 
 
-def made(make: Callable[Concatenate[str, P], E], /, *args: P.args, **fields: P.kwargs) -> E:
-    """A new event without an id, its float fields floats and zero without a sign."""
-    event = make("", *args, **fields)
-    for name in ("t", "duration_s", "usd"):
-        number = getattr(event, name)
-        if number is not None:
-            msgspec.structs.force_setattr(event, name, float(number) + 0.0)
-    choice = event.choice
-    if choice is not None:
-        logprob, value = choice.logprob, choice.value
-        choice = msgspec.structs.replace(
-            choice,
-            logprob=None if logprob is None else float(logprob) + 0.0,
-            value=None if value is None else float(value) + 0.0,
-        )
-        msgspec.structs.force_setattr(event, "choice", choice)
-    if event.labels:
-        _check_labels(event.labels)
-    return event
-
-
-def finite_header(header: Mapping[str, Any]) -> dict[str, Any]:
-    """A header whose rewards, costs and metrics are floats; refuses what is not finite."""
-    clean = dict(header)
-    for name in ("rewards", "costs", "metrics"):
-        if name in clean:
-            clean[name] = {channel: float(number) + 0.0 for channel, number in clean[name].items()}
-            for channel, number in clean[name].items():
-                if not isfinite(number):
-                    raise TraceError(f"{number} is not finite", place=f"$.{name}.{channel}")
-    return clean
-
-
 def sorted_edges(edges: Iterable[Edge], positions: Mapping[str, int]) -> tuple[Edge, ...]:
     """Edges by place of dst, then src, then type; of doubles the strongest evidence stays."""
     best: dict[tuple[int, int, str], Edge] = {}
@@ -235,18 +212,3 @@ def sorted_edges(edges: Iterable[Edge], positions: Mapping[str, int]) -> tuple[E
         if held is None or _STRENGTH[edge.evidence] < _STRENGTH[held.evidence]:
             best[key] = edge
     return tuple(best[key] for key in sorted(best))
-
-
-def _check_types(event: EventFields, place: str) -> None:
-    """Structs do not check what they are made of; what a builder takes must be readable again."""
-    try:
-        msgspec.convert(msgspec.to_builtins(event), type(event))
-    except msgspec.ValidationError as error:
-        problem, _, at = str(error).partition(" - at `$")
-        raise TraceError(f"{problem} (event {event.id!r})", place=place + at.rstrip("`")) from None
-
-
-def _check_labels(labels: Mapping[str, Any]) -> None:
-    for name, value in labels.items():
-        if isinstance(value, float) and not isfinite(value):
-            raise TraceError(f"{value} is not finite", place=f"$.labels.{name}")

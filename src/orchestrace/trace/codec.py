@@ -7,13 +7,13 @@ is the sha256 of those bytes without what says how the trace came here.
 import hashlib
 import re
 from collections.abc import Iterator
-from math import isfinite
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
 from orchestrace.errors import TraceError
-from orchestrace.trace.events import KINDS, Event, Trace, Turn
+from orchestrace.trace.events import KINDS, Trace
+from orchestrace.trace.values import Flaw, mended
 
 # A number -0 or -0.0 between JSON punctuation; dates, ids and texts have "-0" too, so the neighbours decide.
 _NEGATIVE_ZERO = re.compile(rb"-(?<=[\s:,\[]-)0(?:\.0*)?(?:[eE][+-]?\d+)?(?=[\s,\]}])")
@@ -25,12 +25,16 @@ def encode(trace: Trace) -> bytes:
     """The canonical bytes of a trace, blobs included.
 
     Raises:
-      TraceError: a number is NaN or infinite. Built and decoded traces hold none.
+      TraceError: a number is NaN or infinite, or a text holds a lone surrogate. Built and decoded traces hold neither.
     """
-    data = _ENCODER.encode(trace)
+    try:
+        data = _ENCODER.encode(trace)
+    except ValueError:
+        mended(trace, "$", _refuse)
+        raise
     # msgspec writes NaN and infinities as null, and null nowhere else here, since absent fields are left out.
-    if b"null" in data and (place := _not_finite(trace)):
-        raise TraceError("the number is not finite", place=place, remedy="build traces with Builder, which refuses it")
+    if b"null" in data:
+        mended(trace, "$", _refuse)
     return data
 
 
@@ -48,7 +52,10 @@ def decode(data: bytes) -> Trace:
         raise TraceError(f"no JSON document: {error}", remedy="check that the file is complete") from None
     except RecursionError:
         raise TraceError("the document is nested too deeply", remedy="a trace nests about six levels") from None
-    return _unsigned_zeros(trace) if _NEGATIVE_ZERO.search(data) else trace
+    if _NEGATIVE_ZERO.search(data):  # it equals 0.0, and must give the same bytes
+        sound: Trace = mended(trace, "$", _refuse)
+        return sound
+    return trace
 
 
 def digest(trace: Trace) -> str:
@@ -80,43 +87,9 @@ def _refusal(error: msgspec.ValidationError) -> TraceError:
     return TraceError(problem, place=place, remedy=remedy)
 
 
-def _unsigned_zeros(trace: Trace) -> Trace:
-    """-0.0 equals 0.0 and must give the same bytes."""
-
-    def unsigned(value: Any) -> Any:
-        if isinstance(value, float):
-            return value + 0.0
-        if isinstance(value, dict):
-            return {key: unsigned(item) for key, item in value.items()}
-        return [unsigned(item) for item in value] if isinstance(value, list | tuple) else value
-
-    plain = unsigned(msgspec.to_builtins(trace, builtin_types=(bytes,)))
-    return msgspec.convert(plain, Trace, builtin_types=(bytes,))
-
-
-def _not_finite(trace: Trace) -> str | None:
-    """The place of the first NaN or infinity."""
-    for name in ("rewards", "costs", "metrics"):
-        for channel, number in getattr(trace, name).items():
-            if not isfinite(number):
-                return f"$.{name}.{channel}"
-    for place, event in enumerate(trace.events):
-        for field, value in _numbers(event):
-            if isinstance(value, float) and not isfinite(value):
-                return f"$.events[{place}].{field}"
-    return None
-
-
-def _numbers(event: Event) -> Iterator[tuple[str, Any]]:
-    """Every field of an event that may hold a float."""
-    yield from (("t", event.t), ("duration_s", event.duration_s), ("usd", event.usd))
-    for name, value in event.labels.items():
-        yield f"labels.{name}", value
-    if event.choice is not None:
-        yield from (("choice.logprob", event.choice.logprob), ("choice.value", event.choice.value))
-    if isinstance(event, Turn) and event.generation is not None:
-        for name, value in event.generation.sampling.items():
-            yield f"generation.sampling.{name}", value
+def _refuse(flaw: Flaw) -> NoReturn:
+    remedy = "build traces with Builder, which refuses it"
+    raise TraceError(flaw.problem, place=flaw.place, remedy=remedy)
 
 
 def _unknown(value: Any, info: msgspec.inspect.Type | None, path: str) -> Iterator[str]:

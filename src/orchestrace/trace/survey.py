@@ -17,18 +17,19 @@ Reading
 
 Writing
   - A root's turns become orchestrator decisions, so that there is an event at least. Other turns are folded: their
-    tokens go to the costs, their edges are joined through.
+    tokens go to the costs, their edges are joined through, and what reached one reaches what its agent did next.
   - delegate becomes message, memory a call or a result of the tool `memory`, stop a decision; `was` says so.
-  - t where absent is the last known one, else the place in the trace (`t_source`: "order").
+  - t where absent is the last known one, else the place in the trace (`t_source`: "order"); read back it is absent
+    again. The survey's t starts at 0: where one of ours is below, all move up.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from math import inf
 from typing import Any
 
 import msgspec
 
 from orchestrace.errors import TraceError
-from orchestrace.trace.build import finite_header
 from orchestrace.trace.codec import encode
 from orchestrace.trace.events import (
     KINDS,
@@ -50,7 +51,8 @@ from orchestrace.trace.events import (
     Turn,
     kind,
 )
-from orchestrace.trace.survey_form import Document, DocumentEdge, check_event, decoded
+from orchestrace.trace.survey_form import COUNTED_COSTS, Document, DocumentEdge, checked
+from orchestrace.trace.values import MEASURES, as_float, header_with_floats, is_finite
 
 ADAPTER = "survey"
 _PREFIX = "survey."
@@ -58,6 +60,9 @@ _OURS = ("id", "t", "agent", "to", "tool", "trusted", "status", "duration_s", "d
 """Keys of an event that have a field of ours, where the event's class has it and the value fits."""
 _NUMBERS = ("t", "duration_s", "usd")
 _STATUSES = ("error", "denied", "timeout", "failed", "cancelled", "truncated")  # three of results, three of returns
+_CALLING: Mapping[str, int] = {"tool_dependency": 0, "return": 1}
+"""How likely an edge from a call into a result joins the two; others last."""
+_ORDER = "order"
 _EDGE_TYPES: Mapping[EdgeType, str] = {"delegate": "message", "memory": "causal"}
 """Our edge types that the survey lacks, and what they become."""
 
@@ -68,9 +73,7 @@ def load(data: bytes) -> Trace:
     Raises:
       TraceError: it is no JSON, or not of the survey's form; names the place.
     """
-    document, replaced = decoded(data)
-    for place, raw in enumerate(document.events):
-        check_event(raw, place)
+    document, replaced = checked(data)
     callers = _callers(document)
     read = [_event(raw, callers.get(place)) for place, raw in enumerate(document.events)]
     events = list(_with_inputs([event for event, _ in read], document.edges))
@@ -79,15 +82,15 @@ def load(data: bytes) -> Trace:
         schema=1,
         trace_id=document.trace_id,
         task_id=document.task_id,
-        clock="recorded",
-        system=document.system,
-        topology=document.topology,
+        clock="recorded" if any(event.t is not None for event in events) else None,
+        system=None if document.system is msgspec.UNSET else document.system,
+        topology=None if document.topology is msgspec.UNSET else document.topology,
         source=Source(ADAPTER, "1"),
         agents=tuple(_agents(events)),
         events=tuple(events),
         edges=tuple(Edge(edge.src, edge.dst, edge.type) for edge in document.edges),
         diagnostics={name: n for name, n in counted.items() if n},
-        **finite_header({"rewards": document.rewards, "costs": document.costs, "metrics": document.metrics}),
+        **header_with_floats({name: getattr(document, name) for name in MEASURES}),
     )
 
 
@@ -95,7 +98,8 @@ def dump(trace: Trace) -> bytes:
     """A document that is valid under the survey's schema, as JSON with sorted keys: equal traces, equal bytes.
 
     Raises:
-      TraceError: the trace holds no event that the survey's form can hold, an id is empty, or a number is not finite.
+      TraceError: the trace holds no event that the survey's form can hold, an id is empty, a number is not finite, or a
+        text holds a lone surrogate.
     """
     names = [("trace_id", trace.trace_id), ("task_id", trace.task_id)]
     for place, name in names + [(f"events[{n}]", event.id and event.agent) for n, event in enumerate(trace.events)]:
@@ -119,7 +123,10 @@ def dump(trace: Trace) -> bytes:
     }
     said = {"system": trace.system, "topology": trace.topology, "metrics": dict(trace.metrics) or None}
     document |= {name: value for name, value in said.items() if value is not None}
-    data = msgspec.json.encode(document, order="sorted")
+    try:
+        data = msgspec.json.encode(document, order="sorted")
+    except ValueError:  # a lone surrogate
+        data = b"null"
     if b"null" in data:  # how NaN and infinities are written; texts have the word too
         encode(trace)  # which names the place
     return data
@@ -131,7 +138,7 @@ def _callers(document: Document) -> dict[int, tuple[str, str]]:
     calls = {raw["id"]: raw["agent"] for _, raw in plain if raw["type"] == "tool_call"}
     results = {raw["id"]: place for place, raw in reversed(plain) if raw["type"] == "tool_result"}
     found: dict[int, tuple[str, str]] = {}
-    for edge in sorted(document.edges, key=lambda edge: edge.type not in ("tool_dependency", "return")):
+    for edge in sorted(document.edges, key=lambda edge: _CALLING.get(edge.type, len(_CALLING))):
         caller = calls.get(edge.src)
         if caller is not None and edge.dst in results:
             found.setdefault(results[edge.dst], (edge.src, caller))
@@ -149,12 +156,14 @@ def _event(raw: Mapping[str, Any], caller: tuple[str, str] | None) -> tuple[Even
     own = set(kind_.__struct_fields__) - known
     fields |= {name: raw[name] for name in _OURS if name in raw and name in own and _fits(name, raw[name], kind_)}
     labels, dropped = _labels(raw, known | set(fields))
+    if raw.get("t_source") == _ORDER:
+        labels[_PREFIX + "t"] = float(fields.pop("t")) + 0.0
     if caller is not None:
         fields["call"] = caller[0]
         if fields["agent"] != caller[1]:
             labels[_PREFIX + "agent"] = fields["agent"]
             fields["agent"] = caller[1]
-    fields |= {name: float(fields[name]) + 0.0 for name in _NUMBERS if name in fields}
+    fields |= {name: as_float(fields[name]) for name in _NUMBERS if name in fields}
     return kind_(**fields, labels=labels), dropped
 
 
@@ -168,7 +177,7 @@ def _fits(name: str, value: Any, kind_: type[Event]) -> bool:
     if name == "status":
         return value in (_STATUSES[:3] if kind_ is ToolResult else _STATUSES[3:])
     if name in _NUMBERS:
-        return type(value) in (int, float)
+        return type(value) in (int, float) and is_finite(value)
     return isinstance(value, bool) if name == "delivered" else bool(value != "")
 
 
@@ -208,7 +217,7 @@ def _agents(events: list[Event]) -> Iterator[Agent]:
         named |= {event.agent: None, **({to: None} if to else {})}
         if isinstance(event, Spawn) and to != event.agent:
             parents.setdefault(to, event.agent)
-        if isinstance(role, str):
+        if isinstance(role, str) and _PREFIX + "agent" not in event.labels:
             roles.setdefault(to if isinstance(event, Spawn) else event.agent, role)
     for name in named:
         yield Agent(name, role=roles.get(name, ""), parent=parents.get(name))
@@ -217,19 +226,30 @@ def _agents(events: list[Event]) -> Iterator[Agent]:
 def _written(trace: Trace, folded: set[str]) -> Iterator[dict[str, Any]]:
     roles = {agent.id: agent.role for agent in trace.agents}
     is_survey = trace.source is not None and trace.source.adapter == ADAPTER
-    last_t: float | None = None
-    for place, event in enumerate(trace.events):
-        last_t = event.t if event.t is not None else last_t
+    for event, t in zip(trace.events, _times(trace), strict=True):
         if event.id in folded:
             continue
-        t = float(place) if last_t is None else max(0.0, last_t)
         raw: dict[str, Any] = {"id": event.id, "t": t, **_kind(event), "agent": event.agent}
         if event.t is None:
-            raw["t_source"] = "order"
+            raw["t_source"] = _ORDER
+            written = event.labels.get(_PREFIX + "t")
+            if is_survey and isinstance(written, int | float) and 0 <= written < inf:
+                raw["t"] = float(written)
         raw |= _fields(event)
         raw |= _restored(event) if is_survey else _ours(event, roles)
         labels = {k: v for k, v in event.labels.items() if not k.startswith(_PREFIX)}
         yield {**raw, "labels": labels} if labels else raw
+
+
+def _times(trace: Trace) -> Iterator[float]:
+    """When each event is said to have started: none below 0, none absent."""
+    known = [event.t for event in trace.events if event.t is not None]
+    shift = -min([0.0, *known])
+    first_t = known[0] + shift if known else inf
+    last_t: float | None = None
+    for place, event in enumerate(trace.events):
+        last_t = event.t + shift if event.t is not None else last_t
+        yield min(float(place), first_t) if last_t is None else last_t
 
 
 def _restored(event: Event) -> dict[str, Any]:
@@ -283,25 +303,45 @@ def _fields(event: Event) -> dict[str, Any]:
 
 def _joined(trace: Trace, folded: set[str]) -> list[tuple[str, str, str]]:
     """Edges between what stays: a folded turn's causes become causes of what it caused."""
-    known = {event.id for event in trace.events}
+    delegates = {event.id for event in trace.events if isinstance(event, Delegate)}
+    edges = [*trace.edges, *_onward(trace, folded)]
     into: dict[str, list[Edge]] = {event.id: [] for event in trace.events if event.id in folded}
-    for edge in trace.edges:
+    known = {event.id for event in trace.events}
+    for edge in edges:
         if edge.dst in folded and edge.src in known:
             into[edge.dst].append(edge)
     reached: dict[str, dict[tuple[str, EdgeType], None]] = {}
 
-    def causes(edge: Edge) -> Mapping[tuple[str, EdgeType], None]:
-        return reached.get(edge.src, {}) if edge.src in folded else {(edge.src, edge.type): None}
+    def causes(edge: Edge) -> Iterable[tuple[str, EdgeType]]:
+        if edge.src not in folded:
+            return [(edge.src, edge.type)]
+        # What came by way of a turn is no longer the call of a result, nor an input as such.
+        joined = {(src, edge.type if type_ == "causal" else type_): None for src, type_ in reached.get(edge.src, ())}
+        return [(src, "causal" if type_ in ("tool_dependency", "aggregate") else type_) for src, type_ in joined]
 
-    for turn, edges in into.items():
-        reached[turn] = {cause: None for edge in edges for cause in causes(edge)}
+    for turn, arriving in into.items():
+        reached[turn] = {cause: None for edge in arriving for cause in causes(edge)}
     found: dict[tuple[str, str, str], None] = {}
-    for edge in trace.edges:
+    for edge in edges:
         if edge.dst not in folded and edge.src and edge.dst:
             for src, type_ in causes(edge):
-                joined = edge.type if type_ == "causal" else type_
-                found[src, edge.dst, _EDGE_TYPES.get(joined, joined)] = None
+                if type_ == "aggregate" and src in delegates:  # as a message it would be an input
+                    type_ = "causal"
+                found[src, edge.dst, _EDGE_TYPES.get(type_, type_)] = None
     return list(found)
+
+
+def _onward(trace: Trace, folded: set[str]) -> Iterator[Edge]:
+    """From each folded turn to what its agent did next, where no edge leads there: order alone said so."""
+    linked = {(edge.src, edge.dst) for edge in trace.edges}
+    waiting: dict[str, list[str]] = {}
+    for event in trace.events:
+        if event.id in folded:
+            waiting.setdefault(event.agent, []).append(event.id)
+            continue
+        for turn in waiting.pop(event.agent, ()):
+            if (turn, event.id) not in linked:
+                yield Edge(turn, event.id, "causal")
 
 
 def _costs(trace: Trace) -> tuple[dict[str, float], dict[str, Scalar]]:
@@ -319,7 +359,7 @@ def _costs(trace: Trace) -> tuple[dict[str, float], dict[str, Scalar]]:
     if not times and "wall_clock_s" not in trace.costs:
         notes["wall_clock_source"] = "unknown"
     costs |= trace.costs
-    for name in ("tokens", "wall_clock_s", "tool_calls", "messages"):
+    for name in COUNTED_COSTS:
         if costs.get(name, 0.0) < 0:
             notes[f"{name}_reported"] = costs[name]
             costs[name] = 0.0

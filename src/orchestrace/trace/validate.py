@@ -1,10 +1,11 @@
 """The laws of a trace, one event at a time and as a whole.
 
 Every trace
-  0. Fields are in range: numbers finite, durations and spans not negative, a choice's index among its options.
+  0. Fields are in range: numbers finite; durations, spans, lengths and token counts not negative; reasoning no more
+     than the output that it is part of; a choice's index among its options.
   1. Ids are unique and not empty; edge ends exist; src stands before dst.
-  2. There is a root. Every other agent has exactly one spawn, by its parent, or is `unlinked`. Agents are declared.
-     No event of a spawned agent stands before its spawn.
+  2. There is a root. Every other agent has exactly one spawn, by its parent, or is `unlinked`. Agents are declared,
+     parents too, and no chain of parents runs in a circle. No event of a spawned agent stands before its spawn.
   3. A tool result names an earlier call of the same agent; one result a call.
   4. An aggregate's inputs are earlier returns or messages to that agent, each in one aggregate at most.
   5. `turn` names an earlier turn of the same agent.
@@ -15,13 +16,11 @@ Native traces (no `source`) also
   8. t does not go back within an agent, and is never before a cause's.
 
 A field that names an event implies an edge between the two, and an edge that says more than the fields is reported
-under the field's law. Laws 1 to 8 are spec/trace.md's; 0 is ours. Observations are counted facts about a log, never
-violations.
+under the field's law. Observations are counted facts about a log, never violations.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from math import isfinite
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from orchestrace.trace.events import (
@@ -42,6 +41,7 @@ from orchestrace.trace.events import (
     Trace,
     Turn,
 )
+from orchestrace.trace.values import out_of_range
 
 
 class Violation(NamedTuple):
@@ -98,7 +98,7 @@ class Prefix:
 
     def faults(self, event: Event) -> list[Fault]:
         """Every law that this event would break, were it the next one."""
-        found = list(_range_faults(event))
+        found = [Fault(0, field, message) for field, message in out_of_range(event)]
         if event.id == "" or event.id in self._ids:
             found.append(Fault(1, "id", f"event id {event.id!r} is {'empty' if event.id == '' else 'taken'}"))
         found += self._agent_faults(event)
@@ -156,6 +156,8 @@ class Prefix:
         for place, agent in enumerate(self.agents.values()):
             if agent.parent is not None and not agent.unlinked and agent.id not in self.spawned:
                 found.append(Fault(2, f"agents[{place}]", f"agent {agent.id!r} has no spawn and is not unlinked"))
+        for place, message in parent_faults(list(self.agents.values()), self.spawned):
+            found.append(Fault(2, f"agents[{place}].parent", message))
         return found
 
     def _is_root(self, agent_id: str) -> bool:
@@ -224,25 +226,38 @@ def _may_follow_a_stop(event: Event) -> bool:
             return False
 
 
-def _range_faults(event: Event) -> Iterator[Fault]:
-    for name in ("t", "duration_s", "usd"):
-        number = getattr(event, name)
-        if number is not None and not isfinite(number):
-            yield Fault(0, name, f"{number} is not finite")
-    if event.duration_s is not None and event.duration_s < 0:
-        yield Fault(0, "duration_s", f"{event.duration_s} is negative")
-    if event.token_span is not None and not 0 <= event.token_span[0] <= event.token_span[1]:
-        yield Fault(0, "token_span", f"{list(event.token_span)} is no span [start, end)")
-    choice = event.choice
-    if choice is not None:
-        if not 0 <= choice.chosen < len(choice.options):
-            yield Fault(0, "choice.chosen", f"{choice.chosen} is no index into {len(choice.options)} options")
-        if choice.legal is not None and len(choice.legal) != len(choice.options):
-            yield Fault(0, "choice.legal", f"it has {len(choice.legal)} entries for {len(choice.options)} options")
-        for name in ("logprob", "value"):
-            number = getattr(choice, name)
-            if number is not None and not isfinite(number):
-                yield Fault(0, f"choice.{name}", f"{number} is not finite")
+def parent_faults(agents: Sequence[Agent], spawned: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Unlinked agents whose parent is not declared, or comes back to them: (place, message).
+
+    Args:
+      agents: all of them.
+      spawned: agent -> who spawned it.
+    """
+    parents = {agent.id: spawned.get(agent.id, agent.parent) for agent in agents}
+    circular = _in_circles(parents)
+    for place, agent in enumerate(agents):
+        if not agent.unlinked or agent.parent is None:
+            continue
+        if agent.parent not in parents:
+            yield place, f"agent {agent.id!r} has parent {agent.parent!r}, who is not declared"
+        elif agent.id in circular:
+            yield place, f"agent {agent.id!r} is among its own parents"
+
+
+def _in_circles(parents: Mapping[str, str | None]) -> set[str]:
+    """The names whose chain of parents comes back to them."""
+    met: dict[str, int] = {}
+    found: set[str] = set()
+    for round_, start in enumerate(parents):
+        chain: list[str] = []
+        name: str | None = start
+        while name is not None and name in parents and name not in met:
+            met[name] = round_
+            chain.append(name)
+            name = parents[name]
+        if name is not None and met.get(name) == round_:
+            found.update(chain[chain.index(name) :])
+    return found
 
 
 def violations(trace: Trace) -> list[Violation]:

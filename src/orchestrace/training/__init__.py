@@ -7,5 +7,18 @@ from orchestrace.training.evaluation import Trained, judged
 from orchestrace.training.recipe import Key, Recipe, canonical, keys, labels
 from orchestrace.training.recipe_file import load, parse
 from orchestrace.training.run_folder import FILES as RUN_FILES
+from orchestrace.training.run_folder import begun_with
 
-__all__ = ["RUN_FILES", "Key", "Recipe", "Trained", "canonical", "judged", "keys", "labels", "load", "parse"]
+__all__ = [
+    "RUN_FILES",
+    "Key",
+    "Recipe",
+    "Trained",
+    "begun_with",
+    "canonical",
+    "judged",
+    "keys",
+    "labels",
+    "load",
+    "parse",
+]

@@ -103,7 +103,10 @@ def read(path: Path) -> Checkpoint:
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         note = json.loads(arrays.pop("note").tobytes())
-        version = note["format"]
+        version = note.pop("format")
+        # A damaged directory may simply list fewer arrays.
+        if version == FORMAT and note.pop("arrays") != sorted(arrays):
+            raise zipfile.BadZipFile
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
     except Exception:  # what zipfile and numpy raise on damage is no closed list
@@ -116,7 +119,8 @@ def read(path: Path) -> Checkpoint:
 
 
 def _encoded(checkpoint: Checkpoint) -> bytes:
-    note = json.dumps({**checkpoint.note, "format": FORMAT}, sort_keys=True, allow_nan=False).encode()
+    held = {**checkpoint.note, "format": FORMAT, "arrays": sorted(checkpoint.arrays)}
+    note = json.dumps(held, sort_keys=True, allow_nan=False).encode()
     buffer = io.BytesIO()
     # numpy's archives carry no time of day: equal arrays, equal bytes.
     np.savez(buffer, note=np.frombuffer(note, dtype=np.uint8), **checkpoint.arrays)  # type: ignore[arg-type]  # no array is called allow_pickle

@@ -6,6 +6,7 @@ depends on it but `seconds`.
 """
 
 import contextlib
+import shlex
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +53,8 @@ def train(
       recipe: what to train.
       run_dir: the run's folder; made if it is missing.
       clock: seconds, for `Result.seconds`.
-      resume: go on with the run in `run_dir`; without it, a folder that holds a run is refused.
+      resume: go on with the run in `run_dir`; without it, a folder that holds a run is refused. A run that has made all
+        of its updates is judged again, and keeps the seconds of its result.
       progress: called after every update.
       make_env: how to make the environment from its name and parameters.
 
@@ -66,15 +68,14 @@ def train(
     with _one_thread():
         run = started(recipe, stack(environments(recipe, grade=recipe.rollouts.grade, make_env=make_env)))
         corrupt = _reopen(run, run_dir, make_env=make_env) if resume else _begin(run, run_dir)
+        taken = run_folder.seconds(run_dir) if run.update == recipe.updates else None
         try:
             with _deferred_interrupt() as interrupted:
                 _learn(run, run_dir, progress=progress or _silent, interrupted=interrupted)
-            counts = {"cut_episodes": run.cut_episodes, "corrupt_checkpoints": corrupt}
-            policy = _trained(run, run_dir, make_env=make_env)
-            result = judged(policy, episodes=recipe.eval.episodes, seed=recipe.seed, diagnostics=counts)
+            result = _result(run, _trained(run, run_dir, make_env=make_env), corrupt=corrupt)
         except KeyboardInterrupt:
             raise _kept(run, run_dir) from None
-    result = msgspec.structs.replace(result, seconds=clock() - began)
+    result = msgspec.structs.replace(result, seconds=clock() - began if taken is None else taken)
     run_folder.write_result(run_dir, document(result))
     return result
 
@@ -140,7 +141,13 @@ def _kept(run: Run, run_dir: Path) -> InterruptedWork:
     if run.whole:
         checkpoints.save(captured(run), run_dir)
     at = checkpoints.find(run_dir).checkpoint.note["update"]
-    return InterruptedWork(f"{at} of {run.recipe.updates} updates are kept in {run_dir}; go on with --resume {run_dir}")
+    go_on = f"orchestrace train --resume {shlex.quote(str(run_dir))}"
+    return InterruptedWork(f"{at} of {run.recipe.updates} updates are kept in {run_dir}; go on with: {go_on}")
+
+
+def _result(run: Run, policy: Trained, *, corrupt: int) -> Result:
+    counts = {"cut_episodes": run.cut_episodes, "corrupt_checkpoints": corrupt}
+    return judged(policy, episodes=run.recipe.eval.episodes, seed=run.recipe.seed, diagnostics=counts)
 
 
 def _trained(run: Run, run_dir: Path, *, make_env: MakeEnv) -> Trained:

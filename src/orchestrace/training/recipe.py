@@ -152,8 +152,9 @@ def labels(recipe: Recipe) -> tuple[str, ...]:
 
 
 def canonical(recipe: Recipe) -> str:
-    """The recipe as TOML with every key written out: reading it gives an equal recipe."""
-    tables = [f"{name} = {_toml(value)}" for name, value in _fields(recipe) if not isinstance(value, Component)]
+    """The recipe as TOML with every key written out: reading it gives an equal recipe. No settings, no such key."""
+    plain = [(name, value) for name, value in _fields(recipe) if not isinstance(value, Component)]
+    tables = [f"{name} = {_toml(value)}" for name, value in plain if name != "settings" or value]
     for name, component in _fields(recipe):
         if isinstance(component, Component):
             tables += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in _fields(component))]

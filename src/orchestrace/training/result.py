@@ -49,7 +49,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Exact value of the policy that always takes the likeliest action."""
     greedy_gap_closed: PerSetting
     seconds: float
-    """That training took in this call: a resumed run counts from where it resumed. 0 where a run was only judged."""
+    """That training took in this call: a resumed run counts from where it resumed. A run that
+    was finished already keeps its own; 0 where a run was only judged."""
     run_dir: str
     """The run's folder; not in the `result.json` that lies in it."""
     alarm: dict[str, str] = {}

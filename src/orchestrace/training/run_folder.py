@@ -10,10 +10,12 @@ All but `seconds` in `result.json` are the same bytes whenever the recipe is.
 
 import json
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from orchestrace.envs import by_name
 from orchestrace.errors import InputError, RecipeError
 from orchestrace.training import checkpoints
 from orchestrace.training.recipe import Recipe, canonical, first_difference
@@ -36,7 +38,7 @@ def begin(folder: Path, recipe: Recipe) -> None:
             raise InputError(
                 f"holds a run already ({held[0]})",
                 path=str(folder),
-                remedy=f"go on with --resume {folder}, or name another folder",
+                remedy=f"go on with: orchestrace train --resume {shlex.quote(str(folder))}, or name another folder",
             )
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -44,15 +46,20 @@ def begin(folder: Path, recipe: Recipe) -> None:
     _write(folder / RECIPE, canonical(recipe))
 
 
-def begun_with(folder: Path, *, make_env: MakeEnv) -> Recipe:
+def begun_with(folder: Path, overrides: Sequence[str] = (), *, make_env: MakeEnv = by_name) -> Recipe:
     """The recipe of the run in a folder.
+
+    Args:
+      folder: the run's.
+      overrides: `key=value` words that win over the recipe; see `recipe_file.load`.
+      make_env: how to make the environment, which judges its own parameters.
 
     Raises:
       InputError: there is no run, or its recipe cannot be read.
     """
     if not (folder / RECIPE).exists():
         raise InputError("holds no run", path=str(folder), remedy="give the folder that a training run wrote")
-    return load(folder / RECIPE, make_env=make_env)
+    return load(folder / RECIPE, overrides, make_env=make_env)
 
 
 def reopen(folder: Path, recipe: Recipe, *, make_env: MakeEnv) -> None:
@@ -80,6 +87,15 @@ def reopen(folder: Path, recipe: Recipe, *, make_env: MakeEnv) -> None:
 def write_result(folder: Path, document: Mapping[str, Any]) -> None:
     """Write `result.json`, whole or not at all."""
     _write(folder / RESULT, json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+def seconds(folder: Path) -> float | None:
+    """What `result.json` says that training took; None where there is none, or it cannot be read."""
+    try:
+        taken = json.loads((folder / RESULT).read_bytes())["seconds"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return float(taken) if isinstance(taken, int | float) else None
 
 
 def append_row(folder: Path, row: Mapping[str, Any]) -> None:

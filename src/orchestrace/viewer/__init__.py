@@ -6,10 +6,11 @@ structs), `learning`, `page`.
 """
 
 from orchestrace.viewer.learning import Cell, Standing, settings, standings
-from orchestrace.viewer.page import Episode, Session, demo_page, report_page
+from orchestrace.viewer.page import MADE_UP, Episode, Session, demo_page, report_page
 from orchestrace.viewer.scale import clock_ticks
 
 __all__ = [
+    "MADE_UP",
     "Cell",
     "Episode",
     "Session",

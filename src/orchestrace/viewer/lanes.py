@@ -33,11 +33,13 @@ class Lane(NamedTuple):
 
     name: str
     note: str
-    """A few words under the name: `12 turns, 4 min`."""
+    """A few words for the hover: `general-purpose, 12 turns, 294k tokens, 4 min`."""
     start_s: float
     end_s: float
     status: str
     """completed, failed, running...; shown with the name where it is no plain success."""
+    under: str
+    """Fewer words, under the name: `12 turns, 294k tokens`."""
 
 
 class Block(NamedTuple):
@@ -160,7 +162,7 @@ def _lane(i: int, lane: Lane, scale: Scale) -> Markup:
         element("title", said),
         element("rect", x=0, y=y - _PITCH / 2, width=_LABELS - 8, height=_PITCH, class_="hover"),
         element("text", cut(lane.name + status, 25), x=6, y=y - 2, class_="name"),
-        element("text", cut(lane.note, 29), x=6, y=y + 11, class_="note"),
+        element("text", cut(lane.under, 29), x=6, y=y + 11, class_="note"),
         element("line", x1=x1, y1=y, x2=max(x2, x1 + 1), y2=y, class_="life"),
     )
 

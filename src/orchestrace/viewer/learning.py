@@ -63,11 +63,15 @@ class Standing(NamedTuple):
 
 
 def standings(training: Mapping[str, Any]) -> tuple[Standing, ...]:
-    """The optimum, the learned policy, every baseline (best first), and the best constant policy."""
+    """The optimum, the learned policy, every baseline (best first), and the best constant policy.
+
+    The learned policy stands there as it is worth exactly, where the result says so, and then as simulated episodes
+    found it, with an interval.
+    """
     baselines = sorted(training["baselines"].items(), key=lambda item: -_mean(by_setting(item[1]).values()))
     return (
         Standing("optimum V*", _exact(training, training["optimum"])),
-        Standing(f"learned ({training['algorithm']})", _learned(training), learned=True),
+        *_learned_rows(training),
         *(Standing(_words(name), _exact(training, values)) for name, values in baselines),
         Standing("best constant, V_null", _exact(training, training["null_value"])),
     )
@@ -96,8 +100,8 @@ def learning_sections(training: Mapping[str, Any], curve: Iterable[Mapping[str, 
     )
     drawn = picture(curve_svg(curve_of(training, curve)), "learning curve")
     caption = (
-        "Mean reward of an episode and, under it, the share of the gap that it closes; in brackets 95% intervals. "
-        "What has none is exact."
+        "Mean reward of an episode and, under it, the share of the gap that it closes. In brackets 95% intervals of "
+        "what was simulated; all else is exact."
     )
     rows = (Row(s.name, [_shown(cell) for cell in s.cells], s.learned) for s in standings(training))
     columns = ("Policy", *(key or "value" for key in settings(training)))
@@ -118,6 +122,14 @@ def number(value: float | None, interval: Sequence[float] | None, digits: int) -
 def _shown(cell: Cell) -> Markup:
     closed = element("div", "gap " + number(cell.gap_closed, cell.gap_closed_ci, 3), class_="soft")
     return joined([number(cell.value, cell.value_ci, 4), closed])
+
+
+def _learned_rows(training: Mapping[str, Any]) -> Sequence[Standing]:
+    name = f"learned ({training['algorithm']})"
+    if "exact_value" not in training:
+        return [Standing(name, _learned(training), learned=True)]
+    exact = Standing(name, _exact(training, training["exact_value"]), learned=True)
+    return [exact, Standing("the same, simulated", _learned(training))]
 
 
 def _exact(training: Mapping[str, Any], values: Any) -> tuple[Cell, ...]:

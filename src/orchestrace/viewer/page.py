@@ -8,12 +8,14 @@ from orchestrace.report import (
     by_descent,
     called,
     counted,
+    credit_sentences,
     duration,
     headline,
     key_figures,
     noted,
     parallelism_figures,
     team_figures,
+    told_tokens,
 )
 from orchestrace.trace import Trace
 from orchestrace.viewer.lanes import lanes_svg
@@ -40,6 +42,10 @@ _LEGEND = {
     "critical": "critical path", "critical waiting": "waiting on it", "spawn": "spawn", "return": "return",
     "unread": "return never read", "message": "message", "undelivered": "message never delivered",
 }  # fmt: skip
+
+
+MADE_UP = "A made-up session in the shape of a real Claude Code log."
+"""What the session of the demo is; wherever it is shown, this is said."""
 
 
 class Session(NamedTuple):
@@ -69,9 +75,9 @@ def report_page(*sessions: Session) -> str:
     body: list[Markup] = []
     for i, session in enumerate(sessions):
         if len(sessions) > 1:
-            body += _header(session.report, level="h2")
+            body.append(element("div", *_header(session.report, level="h2"), id=f"s{i}"))
         body += session_sections(session, prefix=f"s{i}-")
-    header = _header(first) if len(sessions) == 1 else [element("h1", title)]
+    header = _header(first) if len(sessions) == 1 else [element("h1", title), _contents(sessions)]
     return html_document(title, header, body)
 
 
@@ -82,10 +88,10 @@ def demo_page(
     curve: Iterable[Mapping[str, Any]] = (),
     episodes: Sequence[Episode] = (),
 ) -> str:
-    """The page of `demo`: the report of a session, then what an orchestrator learned, then an episode of it.
+    """The page of `demo`: the report of a made-up session, then what an orchestrator learned, then an episode of it.
 
     Args:
-      session: the imported session.
+      session: the imported session; the page says that it is made up.
       training: the JSON contract of `train`; absent: training was not finished, and the page says so.
       curve: rows of `curve.jsonl`.
       episodes: of the learned policy; each is drawn.
@@ -96,7 +102,8 @@ def demo_page(
     else:
         body += learning_sections(training, curve)
     body += (_episode(episode, i) for i, episode in enumerate(episodes))
-    return html_document(headline(session.report), _header(session.report), body)
+    header = [*_header(session.report), element("p", MADE_UP, class_="soft")]
+    return html_document(headline(session.report), header, body)
 
 
 def session_sections(session: Session, *, prefix: str = "") -> list[Markup]:
@@ -111,9 +118,21 @@ def session_sections(session: Session, *, prefix: str = "") -> list[Markup]:
         section("Who was spawned by whom", tree(_nodes(report)), anchor=f"{prefix}tree"),
         section("Who did what when", *parts, anchor=f"{prefix}lanes"),
         section("In numbers", _numbers(report), _path(report), anchor=f"{prefix}figures"),
+        section("Credit", element("ul", *(element("li", line) for line in credit_sentences(report))),
+                anchor=f"{prefix}credit"),
         section("What was skipped, repaired or guessed", figures_table("Counts", counted(report)),
                 anchor=f"{prefix}diagnostics"),
     ]  # fmt: skip
+
+
+def _contents(sessions: Sequence[Session]) -> Markup:
+    """A line a session, in the order of the page: its id, when it began, and the sentence that matters."""
+    lines = []
+    for i, (report, _) in enumerate(sessions):
+        begun = (report.started_at or "")[:16].replace("T", " ")
+        link = element("a", report.trace_id, href=f"#s{i}")
+        lines.append(element("li", link, element("span", f" {begun} ", class_="soft"), headline(report)))
+    return element("nav", element("ol", *lines), class_="contents", aria_label="Sessions")
 
 
 def _header(report: Report, level: str = "h1") -> list[Markup]:
@@ -124,8 +143,10 @@ def _header(report: Report, level: str = "h1") -> list[Markup]:
         f"{len(report.agents):,} {'agent' if len(report.agents) == 1 else 'agents'}",
         f"{n:,} events" + ("" if elapsed is None else f" in {duration(elapsed)}"),
     ]
+    if told_tokens(report):
+        said.append(told_tokens(report))
     if report.started_at:
-        said.append(f"from {report.started_at}")
+        said.append("from " + report.started_at[:19].replace("T", " "))
     return [
         element("p", f"{source} · {report.trace_id}", class_="eyebrow"),
         element(level, headline(report)),
@@ -177,7 +198,10 @@ def _lanes(report: Report, trace: Trace) -> list[Markup]:
     kinds: set[str] = {b.kind for b in lanes.blocks} | {a.kind for a in lanes.arrows}
     kinds |= {"critical waiting" if s.waiting else "critical" for s in lanes.critical}
     shown = [(kind, name) for kind, name in _LEGEND.items() if kind in kinds]
-    return [picture(drawn.svg, "swim lanes"), legend(*shown), left_out(drawn.left_out)]
+    strangers = report.parallelism.outside_agents
+    outside = (f"what {strangers:,} {'agent' if strangers == 1 else 'agents'} did outside the session",)
+    missing = drawn.left_out + (outside if strangers else ())
+    return [picture(drawn.svg, "swim lanes"), legend(*shown), left_out(missing)]
 
 
 def _details(summary: str, *parts: str) -> Markup:

@@ -72,8 +72,9 @@ td .soft{font-size:.85em;font-weight:400}
 .tree>li>ul{columns:2 440px;column-gap:40px}
 .tree .who{font-weight:600}
 .badge{display:inline-block;border:1px solid currentColor;border-radius:9px;padding:0 7px;font-size:.75rem;
-line-height:1.35;color:var(--soft)}
+line-height:1.35;color:var(--soft);white-space:nowrap}
 .badge.bad{color:var(--failed)}
+.contents li{padding:2px 0;overflow-wrap:anywhere}.contents a{color:var(--turn)}
 .columns{display:grid;grid-template-columns:repeat(auto-fit,minmax(340px,1fr));gap:8px 40px}
 details{margin:.8rem 0 0}summary{cursor:pointer;color:var(--soft)}
 footer{color:var(--soft);font-size:.85rem;padding-bottom:40px}

@@ -109,7 +109,7 @@ def tree(roots: Sequence[Node]) -> Markup:
 
 def _leaf(node: Node, children: Sequence[Markup]) -> Markup:
     badge = element("span", node.status, class_="badge" if node.status in GOOD else "badge bad")
-    parts = [element("span", node.name, class_="who"), " ", element("span", node.note, class_="soft"), " ", badge]
+    parts = [element("span", node.name, class_="who"), " ", badge, " ", element("span", node.note, class_="soft")]
     if children:
         parts.append(element("ul", *children))
     return element("li", *parts)

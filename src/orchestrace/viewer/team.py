@@ -1,9 +1,9 @@
 """From a trace and its report to the picture of the team: lanes, blocks, arrows, critical path."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrace import metrics
-from orchestrace.metrics import tool_names, work
+from orchestrace.metrics import Work, taken_up, tool_names, work
 from orchestrace.report import Report, by_descent, called, duration, noted
 from orchestrace.trace import (
     Aggregate,
@@ -29,13 +29,23 @@ _BOTHERED = {"error": "failed", "denied": "denied", "timeout": "timed out"}
 
 
 def team_lanes(report: Report, trace: Trace, *, title: str) -> Lanes:
-    """The swim lanes of a trace. Agents stand under the one that spawned them; what has no time is not drawn."""
-    rows = by_descent(report.agents)
+    """The swim lanes of a trace. Agents stand under the one that spawned them; what has no time is not drawn.
+
+    What agents did outside the session (`Work.outside`) is not drawn either, nor an agent that did nothing else.
+    """
+    done = work(trace, tools=tool_names(trace.source.adapter if trace.source is not None else None))
+    strangers = {one.agent for one in done.outside}
+    present = {one.agent for one in done.busy}
+    rows = [row for row in by_descent(report.agents) if row.id in present or row.id not in strangers]
     place = {row.id: i for i, row in enumerate(rows)}
-    spans = _extents(trace)
-    lanes = [Lane(called(row), noted(row), *spans.get(row.id, (0.0, 0.0)), row.status) for row in rows]
+    spans = _extents(event for event in trace.events if event.agent not in strangers)
+    spans |= _extents(trace.events[one.place] for one in done.busy if one.agent in strangers)
+    lanes = [
+        Lane(called(row), noted(row), *spans.get(row.id, (0.0, 0.0)), row.status, noted(row, brief=True))
+        for row in rows
+    ]
     critical = [_segment(s, place[s.agent]) for s in report.parallelism.critical_path if s.agent in place]
-    blocks = sorted([*_busy(trace, place), *_marks(trace, place)], key=lambda b: b.start_s)
+    blocks = sorted([*_busy(trace, done, place), *_marks(trace, place)], key=lambda b: b.start_s)
     return Lanes(title, lanes, blocks, list(_arrows(trace, place, spans)), critical)
 
 
@@ -44,10 +54,10 @@ def _segment(piece: metrics.Segment, lane: int) -> Segment:
     return Segment(lane, piece.start_s, piece.end_s, not piece.busy, said)
 
 
-def _extents(trace: Trace) -> Mapping[str, tuple[float, float]]:
+def _extents(events: Iterable[Event]) -> dict[str, tuple[float, float]]:
     """First and last time of each agent's own events."""
     found: dict[str, tuple[float, float]] = {}
-    for event in trace.events:
+    for event in events:
         if event.t is None or isinstance(event, HumanIntervention):
             continue
         start, end = found.get(event.agent, (event.t, event.t))
@@ -55,10 +65,9 @@ def _extents(trace: Trace) -> Mapping[str, tuple[float, float]]:
     return found
 
 
-def _busy(trace: Trace, place: Mapping[str, int]) -> Iterator[Block]:
-    names = tool_names(trace.source.adapter if trace.source is not None else None)
+def _busy(trace: Trace, done: Work, place: Mapping[str, int]) -> Iterator[Block]:
     status = {e.call: e.status for e in trace.events if isinstance(e, ToolResult)}
-    for one in work(trace, tools=names).busy:
+    for one in done.busy:
         event = trace.events[one.place]
         if one.agent not in place:
             continue
@@ -106,7 +115,7 @@ def _mark(event: Event, t: float, place: Mapping[str, int], kind: BlockKind, sai
 
 
 def _arrows(trace: Trace, place: Mapping[str, int], spans: Mapping[str, tuple[float, float]]) -> Iterator[Arrow]:
-    read = {i for e in trace.events if isinstance(e, Aggregate) for i in e.inputs}
+    read = taken_up(trace)
     index = {e.id: e for e in trace.events}
     arrival = {edge.src: index[edge.dst].t for edge in trace.edges if edge.type == "message" and edge.dst in index}
     for event in trace.events:

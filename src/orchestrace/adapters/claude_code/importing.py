@@ -18,14 +18,26 @@ from orchestrace.adapters.claude_code.steps import Mark, Meta, Mode, Seen, Track
 from orchestrace.adapters.lines import Fingerprint, objects, unpacked
 from orchestrace.adapters.reading import Files, Match, Read, Skip
 from orchestrace.errors import LogError
-from orchestrace.trace import Assembler, Content, Harness, Parent, Source, SourceFile, Trace, described
+from orchestrace.trace import (
+    Assembler,
+    Content,
+    Harness,
+    Parent,
+    Source,
+    SourceFile,
+    Spawn,
+    Trace,
+    described,
+    json_document,
+)
 
 NAME = "claude_code"
-VERSION = "1"
+VERSION = "2"
 """Raised whenever the same bytes give another trace."""
 MAX_TEXT = 16 << 20
 """Characters of one text that are kept beside the trace. Of a longer one hash and length stay (`withheld`)."""
 _MAX_META = 1 << 20
+_JSON = msgspec.json.Decoder()
 
 Owner = tuple[str, str]
 """(trace id, event id) of a record; no event: ""."""
@@ -106,10 +118,12 @@ class _Import:
         fingerprint = Fingerprint()
         try:
             with self._files.open(name) as stream:
-                fields = mapping(msgspec.json.decode(unpacked(stream, fingerprint).read(_MAX_META)))
+                data = unpacked(stream, fingerprint).read(_MAX_META)
+            fields, _, surrogates = json_document(data, _JSON)
         except (LogError, EOFError, msgspec.MsgspecError, ValueError, RecursionError):
             self._counts["bad_meta"] += 1
             return
+        self._counts["surrogates"] += surrogates
         self._sources.append(SourceFile(name, fingerprint.sha256, fingerprint.bytes))
         names = {
             "role": "agentType",
@@ -118,7 +132,7 @@ class _Import:
             "call": "toolUseId",
             "model": "model",
         }
-        self._metas[agent] = Meta(**{ours: text(fields.get(theirs))[:200] for ours, theirs in names.items()})
+        self._metas[agent] = Meta(**{ours: text(mapping(fields).get(theirs))[:200] for ours, theirs in names.items()})
 
     def _trace(self) -> Trace:
         session = self._session
@@ -136,7 +150,7 @@ class _Import:
         for diagnostic, n in self._counts.items():
             self._assembler.count(diagnostic, n)
         trace = self._assembler.assemble(**self._header(stage))
-        return _from_zero(trace, t0)
+        return _in_spawn_order(_from_zero(trace, t0))
 
     def _header(self, stage: Stage) -> dict[str, Any]:
         session = self._session
@@ -194,3 +208,14 @@ def _from_zero(trace: Trace, t0: float | None) -> Trace:
             event if event.t is None else replace(event, t=round(event.t - first, 6) + 0.0) for event in events
         )
     return replace(trace, events=events, clock="derived", started_at=iso(t0 + first))
+
+
+def _in_spawn_order(trace: Trace) -> Trace:
+    """The trace with its agents as they came: the session's own, those that were spawned, those of whom no spawn tells.
+
+    The order of their files says nothing: the files are named at random.
+    """
+    spawns = [event.to for event in trace.events if isinstance(event, Spawn)]
+    places = {name: place for place, name in enumerate([MAIN, *spawns])}
+    agents = sorted(trace.agents, key=lambda agent: places.get(agent.id, len(places)))
+    return msgspec.structs.replace(trace, agents=tuple(agents))

@@ -16,7 +16,7 @@ import msgspec
 from orchestrace.adapters.claude_code.records import seconds, text
 from orchestrace.adapters.claude_code.session import MAIN
 from orchestrace.adapters.files import stem
-from orchestrace.adapters.lines import MAX_LINE, objects
+from orchestrace.adapters.lines import MAX_LINE, objects, utf_16
 from orchestrace.adapters.reading import Files, Skip
 from orchestrace.errors import LogError
 
@@ -119,8 +119,9 @@ def glance(files: Files, name: str) -> Glance | None:
 
 
 def _starts_like_json(data: bytes) -> bool:
-    """An object, or something compressed."""
-    return data[:16].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"\x1f", b"\x28")
+    """An object, or something compressed or in UTF-16, of which the records will tell."""
+    start = data[:16].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return start in (b"{", b"\x1f", b"\x28") or utf_16(data[:4]) is not None
 
 
 def recognized(files: Files) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def training_parts(training: Mapping[str, Any], *, width: int) -> Iterable[Table
     yield Text()
     episodes = training.get("episodes")
     if episodes:
-        note = f"Learned: mean of {episodes:,} episodes a setting, with its 95% interval; all else is exact."
+        note = f"Simulated: mean of {episodes:,} episodes a setting, with its 95% interval; all else is exact."
         yield Text(note, style="dim")
     for setting, why in training.get("alarm", {}).items():
         yield said(f"Too good to be true, {setting}: {why}", "bold red")

@@ -20,12 +20,15 @@ from orchestrace.report import (
     by_descent,
     called,
     clock,
+    credit_sentences,
+    doubts,
     duration,
     headline,
     parallelism_figures,
     team_figures,
     timeline,
     tokens,
+    told_tokens,
 )
 from orchestrace.trace import Trace, observations
 
@@ -35,6 +38,7 @@ NARROW = 64
 """Below this many characters what a figure means stands under it, not beside it."""
 INDENT = 2
 MOST_OF_A_NAME, MOST_OF_A_ROLE = 44, 22
+MOST_OF_A_PROJECT = 16
 MOST_AGENTS = 40
 MOST_SEGMENTS = 14
 _STATUS_STYLE = {"completed": "green", "failed": "red", "cancelled": "yellow", "truncated": "yellow", "running": "cyan"}
@@ -57,6 +61,7 @@ def session(report: Report, trace: Trace, *, width: int, ascii_only: bool = Fals
     yield from _titled("Figures", _figures(parallelism_figures(report), width=width))
     yield from _titled("Critical path", _critical_path(report, names, width=width))
     yield from _titled("Together", _figures(team_figures(report), width=width))
+    yield from _titled("Credit", [Padding(said(line), (0, 0, 0, INDENT)) for line in credit_sentences(report)])
     yield from _titled("Read with care", _care(report, trace))
     yield Text()
 
@@ -64,18 +69,30 @@ def session(report: Report, trace: Trace, *, width: int, ascii_only: bool = Fals
 def session_table(reports: Sequence[Report], *, width: int) -> Table:
     """One row a session."""
     names = _short_names([report.trace_id for report in reports])
+    projects = [_project(report) for report in reports]
     walls = [(report.parallelism.wall_s, report.parallelism.speedup) for report in reports]
     columns = [
-        Column("Session", [shortened(said(names[report.trace_id]), 26) for report in reports], "left"),
+        Column("Session", [shortened(said(names[report.trace_id]), 18) for report in reports], "left"),
+        *([Column("Project", [said(project) for project in projects], "left", 4)] if any(projects) else ()),
         Column("Begun", [said((r.started_at or _UNKNOWN)[:16].replace("T", " ")) for r in reports], "left", 2),
-        Column("Agents", [Text(f"{len(report.agents):,}") for report in reports], gives_way=5),
-        Column("Events", [Text(f"{sum(report.counts.values()):,}") for report in reports], gives_way=6),
+        Column("Agents", [Text(f"{len(report.agents):,}") for report in reports], gives_way=6),
+        Column("Events", [Text(f"{sum(report.counts.values()):,}") for report in reports], gives_way=7),
         Column("Tokens", [_known(report.tokens.total, tokens) for report in reports], gives_way=3),
         Column("Wall", [_known(wall, duration) for wall, _ in walls], gives_way=1),
-        Column("Speed-up", [_known(speedup, "{:.2f}×".format) for _, speedup in walls], gives_way=4),
+        Column("Speed-up", [_known(speedup, "{:.2f}×".format) for _, speedup in walls], gives_way=5),
         Column("What matters", [said(headline(report)) for report in reports], "left", least=28, wraps=True),
     ]
     return table(columns, width=width)
+
+
+def _project(report: Report) -> str:
+    """The folder that a session's log lies in, below the one that was given; its end, where it is long."""
+    files = report.source.files if report.source is not None else ()
+    above = files[0].name.split("/")[:-1] if files else []
+    while above and (above[-1] == "subagents" or above[-1] in report.trace_id):  # where agents' logs lie
+        above.pop()
+    project = above[-1] if above else ""
+    return project if len(project) <= MOST_OF_A_PROJECT else "…" + project[1 - MOST_OF_A_PROJECT :]
 
 
 def _known(value: N | None, shown: Callable[[N], str]) -> Text:
@@ -96,8 +113,7 @@ def _subtitle(report: Report) -> Text:
     events = sum(report.counts.values())
     parts = [report.trace_id, report.system or "", report.topology or ""]
     parts += [(report.started_at or "")[:19].replace("T", " "), f"{events:,} {'event' if events == 1 else 'events'}"]
-    if report.tokens.total is not None:
-        parts.append(f"{report.tokens.total:,} tokens, {report.tokens.output or 0:,} of them output")
+    parts.append(told_tokens(report))
     if report.usd is not None:
         parts.append(f"${report.usd:,.2f}")
     return said(" · ".join(part for part in parts if part), "dim")
@@ -234,6 +250,7 @@ def _care(report: Report, trace: Trace) -> list[RenderableType]:
     if ignored:
         named = {kind.removeprefix("ignored_"): n for kind, n in ignored.items()}
         lines.append(said(f"housekeeping records, no events: {sum(named.values()):,} ({_counts(named)})", "dim"))
+    lines += [said(f"{doubt.value} {doubt.name}: {doubt.meaning}") for doubt in doubts(report)]
     e = report.evidence
     total = e.explicit + e.matched + e.positional
     if total:

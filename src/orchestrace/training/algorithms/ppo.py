@@ -18,12 +18,13 @@ Departures
 
 import numpy as np
 
+from orchestrace.credit import gae
 from orchestrace.training._torch import torch
 from orchestrace.training.learner import Figures, Learner, Tensor, descend, tensor
 from orchestrace.training.losses import clipped_surrogate, entropy, value_loss
 from orchestrace.training.recipe import Ppo
 from orchestrace.training.rollouts import Batch
-from orchestrace.training.stack import Bools, Floats
+from orchestrace.training.stack import Floats
 
 TINY = 1e-8
 """Keeps a setting whose advantages are all equal from being divided by zero."""
@@ -46,7 +47,8 @@ def update(
     table = old.values.numpy().astype(np.float64)
     values = np.where(batch.taken, table[batch.cells], 0.0)
     bootstrap = np.where(batch.beyond >= 0, table[batch.beyond], 0.0)
-    advantages = gae(batch.rewards, values, taken=batch.taken, bootstrap=bootstrap, lam=settings.gae_lambda)
+    estimates = gae(batch.rewards.T, values.T, lam=settings.gae_lambda, mask=batch.taken.T, bootstrap=bootstrap)
+    advantages = estimates.values.T
     targets = tensor((advantages + values)[batch.taken])
     credit = tensor(_normalised(advantages, batch)[batch.taken])
     cells, actions = tensor(batch.cells[batch.taken]), tensor(batch.actions[batch.taken])
@@ -90,26 +92,6 @@ def _step(
         "clipped": outside.float().mean().item(),
         "gradient_norm": norm,
     }
-
-
-def gae(rewards: Floats, values: Floats, *, taken: Bools, bootstrap: Floats, lam: float) -> Floats:
-    """[T, B] generalised advantage estimates without discount; 0 where no decision was taken.
-
-        A_t = Σ_{l >= 0} λˡ δ_{t+l},     δ_t = r_t + v_{t+1} − v_t
-
-    Args:
-      rewards: [T, B]; 0 beyond an episode's end.
-      values: [T, B] v of each decision's state; 0 beyond an episode's end.
-      taken: [T, B] True where there was a decision.
-      bootstrap: [B] v of the state beyond the last row: 0 where the episode ended by itself.
-      lam: λ.
-    """
-    advantages = np.zeros_like(rewards)
-    ahead, value_tp1 = np.zeros_like(bootstrap), bootstrap
-    for t in reversed(range(len(rewards))):
-        ahead = taken[t] * (rewards[t] + value_tp1 - values[t] + lam * ahead)
-        advantages[t], value_tp1 = ahead, values[t]
-    return advantages
 
 
 def _normalised(advantages: Floats, batch: Batch) -> Floats:

@@ -17,11 +17,11 @@ Departures
 
 import numpy as np
 
+from orchestrace.credit import rloo, rows
 from orchestrace.training.learner import Figures, Learner, descend, tensor
 from orchestrace.training.losses import entropy, policy_gradient_loss
 from orchestrace.training.recipe import Reinforce
 from orchestrace.training.rollouts import Batch
-from orchestrace.training.stack import Floats
 
 TINY = 1e-8
 """Keeps a setting whose episodes all earned the same from being divided by zero."""
@@ -44,7 +44,8 @@ def update(
       entropy_weight: w.
       rng: not used.
     """
-    credit = leave_one_out(batch.rewards.sum(axis=0), settings.group)
+    returns = batch.rewards.sum(axis=0)
+    credit = rloo(rows(returns, task=np.arange(len(returns)) // settings.group)).values
     for setting in np.unique(batch.settings):
         own = batch.settings == setting
         credit[own] /= credit[own].std() + TINY
@@ -56,16 +57,3 @@ def update(
     spread = entropy(logprobs)[cells].mean()
     norm = descend(learner, gradient_loss - entropy_weight * spread)
     return {"policy_loss": gradient_loss.item(), "entropy": spread.item(), "gradient_norm": norm}
-
-
-def leave_one_out(returns: Floats, group: int) -> Floats:
-    """[B] each return minus the mean of the others of its group, consecutive episodes being a group.
-
-    Args:
-      returns: [B] whole returns R.
-      group: G, at least 2; divides B.
-    """
-    grouped = returns.reshape(-1, group)
-    others = (grouped.sum(axis=1, keepdims=True) - grouped) / (group - 1)
-    advantages: Floats = (grouped - others).ravel()
-    return advantages

@@ -1,0 +1,333 @@
+"""Messages against their siblings, answers against the debate."""
+
+import hashlib
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrace.credit.methods.messages import c3, collab_ui, comas, maporl, mars2, marti
+from orchestrace.credit.methods.sequences import ippo, maac_cc, maac_dc, mappo, marft_agents, ppo, turn_ppo
+from orchestrace.credit.shaping import (
+    form_reward,
+    history_shaped,
+    implicit_process_rewards,
+    influence_aware,
+    paired,
+    tree_shaped,
+)
+from orchestrace.credit.siblings import (
+    ContextKey,
+    SiblingLOO,
+    context_key,
+    context_numbers,
+    fidelity,
+    influence,
+    node_rewards,
+    within_context_variance,
+)
+
+NUMBERS = st.floats(-3, 3)
+
+
+@st.composite
+def nodes(draw):
+    n = draw(st.integers(1, 10))
+    column = st.lists(NUMBERS, min_size=n, max_size=n)
+    weights = st.lists(st.floats(0.1, 5), min_size=n, max_size=n)
+    return draw(column), draw(column), draw(weights), draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+
+
+@given(nodes(), st.sampled_from(["reward_only", "value_only", "value_assisted"]), st.floats(0, 1), st.booleans())
+def test_it_is_the_loop(given_, credit, mix, full_mean):
+    r, q, w, context = given_
+    loo = SiblingLOO(credit=credit, mix=mix, full_mean=full_mean)
+    found = loo.advantages(r, context=context, values=q, weights=w)
+    share = {"reward_only": 0, "value_only": 1, "value_assisted": mix}[credit]
+    for u in range(len(r)):
+        group = [k for k in range(len(r)) if context[k] == context[u]]
+        others = group if full_mean else [k for k in group if k != u]
+        if len(group) == 1:
+            assert found.values[u] == 0
+            continue
+        total = sum(w[k] for k in others)
+        baseline = sum(w[k] * ((1 - share) * r[k] + share * q[k]) for k in others) / total
+        assert found.values[u] == pytest.approx((q if credit == "value_only" else r)[u] - baseline)
+    assert found.degenerate == sum(context.count(c) == 1 for c in context)
+
+
+@given(nodes(), st.sampled_from(["reward_only", "value_only"]), NUMBERS)
+def test_equal_weights_sum_to_zero_and_a_contexts_constant_says_nothing(given_, credit, shift):
+    r, q, _, context = given_
+    found = SiblingLOO(credit=credit).advantages(r, context=context, values=q)
+    assert np.bincount(found.groups, found.values) == pytest.approx(np.zeros(found.groups.max() + 1), abs=1e-9)
+    moved = [x + shift * c for x, c in zip(r, context, strict=True)]
+    again = SiblingLOO(credit="reward_only").advantages(moved, context=context)
+    assert again.values == pytest.approx(
+        SiblingLOO(credit="reward_only").advantages(r, context=context).values, abs=1e-9
+    )
+
+
+def test_unequal_replays_worked_example():
+    """R = [1, 0, .5, .5] with w = [4, 2, 1, 1]: A = [.75, −.833, −.143, −.143], whose weighted sum is 1.05."""
+    w = [4, 2, 1, 1]
+    found = SiblingLOO(credit="reward_only").advantages([1, 0, 0.5, 0.5], context=[0] * 4, weights=w).values
+    assert found == pytest.approx([0.75, -0.833, -0.143, -0.143], abs=1e-3)
+    assert float(np.dot(w, found)) == pytest.approx(1.048, abs=1e-3)
+
+
+def test_node_rewards_are_means_of_the_leaves_below():
+    nan = float("nan")
+    found = node_rewards([-1, 0, 0, 1, 1, 2], [nan, nan, nan, 1.0, 0.0, 1.0])
+    assert found == pytest.approx([2 / 3, 0.5, 1.0, 1.0, 0.0, 1.0])
+    for parent, terminal, said in [
+        ([0], [1.0], "before"),
+        ([-1, 0], [nan, nan], "leaves"),
+        ([-1], [1.0, 2.0], "shape"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            node_rewards(parent, terminal)
+
+
+def test_fanout_at_the_root_alone_is_rloo():
+    found = c3([1.0, 0.0, 0.0], context=[0, 0, 0]).values
+    assert found == pytest.approx([1.0, -0.5, -0.5])
+    assert c3([1.0], context=[0]).values.tolist() == [0.0]
+
+
+def test_diagnostics():
+    assert fidelity([1, 2, 3], [10, 20, 30]) == pytest.approx(1)
+    assert fidelity([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    assert fidelity([1, 1, 2], [1, 1, 5]) == pytest.approx(1)
+    assert fidelity([1, 1], [0, 5]) is None
+    found = SiblingLOO(credit="reward_only").advantages([1, 0, 5], context=[0, 0, 1])
+    assert within_context_variance(found) == pytest.approx(1.0)  # ±1 in the first context, a lone node in the second
+
+
+def test_the_key_of_a_context():
+    """C3's own number for the text `x`, and its fingerprint."""
+    digest = hashlib.blake2b(b"x", digest_size=8).digest()
+    assert context_key(b"x").number == int.from_bytes(digest, "big") % 2**63
+    assert context_key(b"x").fingerprint == hashlib.sha256(b"x").hexdigest()
+    keys = [context_key(name.encode()) for name in "abca"]
+    numbers = context_numbers(keys)
+    assert numbers.dtype == np.int64
+    assert numbers[0] == numbers[3]
+    assert len(set(numbers.tolist())) == 3
+    with pytest.raises(ValueError, match="'one' and 'other' share the number 5"):
+        context_numbers([ContextKey(5, "one"), ContextKey(5, "other")])
+    assert context_numbers([]).shape == (0,)
+
+
+def slow_influence(context, candidate, symbols):
+    """C3's, written out."""
+    common = [s for s, _ in sorted(Counter(symbols).items(), key=lambda item: (-item[1], item[0]))[:64]]
+    bins = [*common, "OTHER"]
+    found = []
+    for h in sorted(set(context)):
+        rows = [
+            (j, s if s in common else "OTHER") for c, j, s in zip(context, candidate, symbols, strict=True) if c == h
+        ]
+        candidates = sorted({j for j, _ in rows})
+        size = {j: sum(i == j for i, _ in rows) for j in candidates}
+        share = {j: size[j] / len(rows) for j in candidates}
+        given = {(j, y): (rows.count((j, y)) + 1) / (size[j] + len(bins)) for j in candidates for y in bins}
+        overall = {y: sum(share[j] * given[j, y] for j in candidates) for y in bins}
+        found.append(
+            max(0, sum(share[j] * given[j, y] * math.log(given[j, y] / overall[y]) for j in candidates for y in bins))
+        )
+    return sum(found) / len(found)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 80)), min_size=1, max_size=90))
+def test_influence_is_the_loop(rows):
+    context, candidate, symbols = (list(column) for column in zip(*rows, strict=True))
+    symbols = [str(s) for s in symbols]
+    assert influence(context, candidate, symbols=symbols) == pytest.approx(slow_influence(context, candidate, symbols))
+
+
+def test_influence_tells_the_heard_from_the_deaf():
+    told = influence([0] * 40, [0, 1] * 20, symbols=["a", "b"] * 20)
+    deaf = influence([0] * 40, [0, 1] * 20, symbols=["a", "a", "b", "b"] * 10)
+    assert told > 0.3
+    assert deaf == 0
+    assert influence([], [], symbols=[]) == 0
+    assert influence([7, 7], [0, 0], symbols=["a", "b"]) == 0  # one candidate alone
+    with pytest.raises(ValueError, match="symbols has length 1, but context has 2"):
+        influence([0, 0], [0, 1], symbols=["a"])
+
+
+@given(st.floats(-1e9, 1e9), st.integers(2, 7), st.sampled_from([None, [3, 1, 2, 1, 5, 1, 1]]))
+def test_equal_rewards_are_exactly_nothing(reward, n, weights):
+    found = SiblingLOO(credit="reward_only").advantages([reward] * n, context=[0] * n, weights=weights and weights[:n])
+    assert found.values.tolist() == [0.0] * n
+
+
+@pytest.mark.parametrize("credit", ["reward_only", "value_only", "value_assisted"])
+def test_leaving_one_out_leaves_the_gradient_unbiased(credit):
+    """All draws of three siblings from a softmax of three messages: E[A ∇ log π] is the gradient of E[r]; with the full
+    mean it is 2/3 of it."""
+    p = np.exp([0.3, -0.2, 0.1]) / np.exp([0.3, -0.2, 0.1]).sum()
+    rewards, critic = np.array([1.0, 0.0, 0.5]), np.array([0.8, 0.3, 0.4])
+    truth_of = critic if credit == "value_only" else rewards
+    truth = p * (truth_of - p @ truth_of)
+    expected = {full: np.zeros(3) for full in (False, True)}
+    for drawn in itertools.product(range(3), repeat=3):
+        for full in expected:
+            found = SiblingLOO(credit=credit, mix=0.5, full_mean=full).advantages(
+                rewards[list(drawn)], context=[0] * 3, values=critic[list(drawn)]
+            )
+            scores = np.eye(3)[list(drawn)] - p
+            expected[full] += np.prod(p[list(drawn)]) * (found.values @ scores) / 3
+    assert expected[False] == pytest.approx(truth)
+    if credit != "value_assisted":
+        assert expected[True] == pytest.approx(truth * 2 / 3)
+
+
+@given(nodes(), st.integers(0, 2**32 - 1))
+def test_nodes_in_any_order(given_, seed):
+    r, q, w, context = (np.array(column) for column in given_)
+    order = np.random.default_rng(seed).permutation(len(r))
+    loo = SiblingLOO(mix=0.3)
+    found = loo.advantages(r, context=context, values=q, weights=w).values
+    moved = loo.advantages(r[order], context=context[order], values=q[order], weights=w[order]).values
+    assert moved == pytest.approx(found[order])
+
+
+def test_influence_aware_worked_example():
+    """s(0) = [.4, .8], s(1) = [.9, .7], γ = .3: r(0,0) = (.4 + .3 · .8) / 1.3 = .4923; r(0,1) = .8."""
+    found = influence_aware([[0.4, 0.8], [0.9, 0.7]], 1).values
+    assert found[0] == pytest.approx([0.4923, 0.8], abs=1e-4)
+    assert found[1] == pytest.approx([0.9, 0.7])
+
+
+@given(
+    st.integers(1, 4), st.integers(1, 3), st.integers(0, 2**32 - 1), st.floats(0, 1),
+    st.sampled_from(["all", "individual", "last", "current"]),
+)  # fmt: skip
+def test_influence_laws(t, n, seed, discount, mix):
+    """Within [min, max]; constants stay; the last round has its own score; γ = 0 the own score; what follows the end,
+    such as the −1 of the reference code, is never looked at."""
+    rng = np.random.default_rng(seed)
+    s = rng.random((t + 2, n))
+    s[t:] = -1.0
+    found = influence_aware(s, t - 1, discount=discount, mix=mix)
+    assert found.values.shape == (t, n)
+    assert (found.values >= s[:t].min() - 1e-12).all()
+    assert (found.values <= s[:t].max() + 1e-12).all()
+    assert found.values[-1] == pytest.approx(s[t - 1])
+    assert influence_aware(np.full((t, n), 0.3), t - 1, discount=discount, mix=mix).values == pytest.approx(0.3)
+    if mix != "last":
+        assert influence_aware(s, t - 1, discount=0.0, mix=mix).values == pytest.approx(s[:t])
+    if mix == "all":
+        for i in range(t):
+            later = [discount ** (k - i) * s[k].mean() for k in range(i + 1, t)]
+            weights = sum(discount ** (k - i) for k in range(i, t))
+            assert found.values[i] == pytest.approx((s[i] + sum(later)) / weights)
+
+
+def test_history_shaping():
+    assert history_shaped([1, 0, 1], kind="margin").values == pytest.approx([1, -0.5, 1.25])
+    quality = history_shaped([1, 0, 1], kind="quality", weight=1.0).added  # Q = -, 1, ½
+    assert quality == pytest.approx([0, 0, 0.5])
+    assert history_shaped([1, 0], kind="margin", weight=0, outcome_weight=0.1).added == pytest.approx([0, 0])
+    assert marti([0, 1]).added.tolist() == [0, 0.5]
+    assert len(marti([]).values) == 0
+
+
+def test_tree_shaping_worked_example():
+    """Parent .5, children [1, 0], γ = λ = ½: 1 + ½ (1 − .25) = 1.375 and 0 + ½ (0 − .75) = −.375."""
+    assert tree_shaped([0.5, 1, 0], [-1, 0, 0]).values.tolist() == [0.5, 1.375, -0.375]
+    only = tree_shaped([0.5, 1], [-1, 0]).values
+    assert only == pytest.approx([0.5, 1.25])  # no sibling: the parent alone
+    roots = tree_shaped([1.0, 0.0], [-1, -1]).values
+    assert roots == pytest.approx([1.5, -0.5])  # no parent: the siblings alone
+
+
+@given(st.integers(1, 8), st.integers(0, 2**32 - 1))
+def test_tree_shaping_does_not_hang_on_the_order_of_nodes(n, seed):
+    rng = np.random.default_rng(seed)
+    parent = np.array([rng.integers(-1, i) if i else -1 for i in range(n)])
+    r = rng.random(n)
+    order = rng.permutation(n)
+    place = np.argsort(order)
+    moved = np.where(parent[order] < 0, -1, place[parent[order]])
+    assert tree_shaped(r[order], moved).values == pytest.approx(tree_shaped(r, parent).values[order])
+    trees = np.zeros(n, int)
+    assert mars2(r, parent, tree=trees).values.sum() == pytest.approx(0, abs=1e-6)
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=6))
+def test_a_pair_shares_one_unit(scores):
+    solution, evaluation = comas(scores)
+    assert solution + evaluation == pytest.approx(np.ones(len(scores)))
+    assert (solution == (np.array(scores) - 1) / 2).all()
+    with pytest.raises(ValueError, match="scale"):
+        paired([4], lowest=1, highest=3)
+    assert form_reward([True, False]).tolist() == [0, -1]
+
+
+def test_implicit_process_rewards_are_mean_log_ratios():
+    found = implicit_process_rewards([-1.0, -2.0, -3.0], [-2.0, -2.0, -1.0], action=[0, 0, 1])
+    assert found.tolist() == [0.5, -2.0]
+
+
+def test_preference_pairs_prefer():
+    scores = [[0.9, 0.1], [0.5, 0.5]]
+    assert collab_ui(scores) == ((0, 1),)
+    assert collab_ui(scores, margin=0.9) == ()
+
+
+def test_maporl_without_a_critic_is_return_to_go_of_the_shaped_rewards():
+    s = np.array([[0.4, 0.8], [0.9, 0.7], [-1, -1]])
+    found = maporl(s, np.zeros((3, 2)), finished=1, lam=1.0).values
+    r = influence_aware(s, 1).values
+    assert found == pytest.approx([*(r[0] + r[1]), *r[1]])
+
+
+def test_critics():
+    """MAPPO: equal values and a shared reward give agents of one step the same; one-turn episodes are R − V."""
+    same = mappo([1, 1], [0.3, 0.3], rollout=[0, 0], agent=[0, 1], position=[0, 0]).advantages.values
+    assert same.tolist() == [0.7, 0.7]
+    assert turn_ppo([1.0], [0.25], rollout=[0], agent=[0], position=[0]).advantages.values.tolist() == [0.75]
+    assert ippo([1.0], [0.25], rollout=[0], agent=[0], position=[0]).targets.tolist() == [1.0]
+    joint = maac_cc([0.0, 0.0, 1.0], [0.5, 0.5, 0.5])
+    assert joint.advantages.values.sum() == pytest.approx(0.5)  # a constant V and γ = 1: errors telescope to R − V
+    assert joint.targets.tolist() == [0.5, 0.5, 1.0]
+    own = maac_dc([1.0, 1.0], [0.0, 0.5], agent=[0, 1], position=[0, 0])
+    assert own.advantages.values.tolist() == [1.0, 0.5]
+    zero = marft_agents([0.0, 0.0], [0.0, 0.0], rollout=[0, 0], position=[0, 1]).advantages.values
+    assert zero.tolist() == [0.0, 0.0]  # exact zeros stay zeros, not NaN
+    tokens = ppo([[0.0, 9.0, 1.0]], [[0.5, 9.0, 0.5]], mask=[[1, 0, 1]])
+    assert tokens.values[0, 1] == 0
+    assert tokens.values[0] == pytest.approx([0.475, 0, 0.5])
+
+
+def test_wrong_use_is_said():
+    with pytest.raises(ValueError, match="needs values"):
+        SiblingLOO().advantages([1.0], context=[0])
+    with pytest.raises(ValueError, match="weights must be positive"):
+        SiblingLOO(credit="reward_only").advantages([1.0], context=[0], weights=[0.0])
+    with pytest.raises(ValueError, match="at most 1e"):
+        SiblingLOO(credit="reward_only").advantages([1.0, 0.0], context=[0, 0], weights=[1e17, 1.0])
+    with pytest.raises(ValueError, match="mix is 2"):
+        SiblingLOO(mix=2)
+    with pytest.raises(ValueError, match="is none of"):
+        SiblingLOO(credit="both")
+    with pytest.raises(ValueError, match="no round"):
+        influence_aware([[0.5]], 1)
+    with pytest.raises(ValueError, match="is none of"):
+        influence_aware([[0.5]], 0, mix="some")
+    with pytest.raises(ValueError, match="is none of"):
+        history_shaped([1.0], kind="trend")
+    with pytest.raises(ValueError, match="no node"):
+        tree_shaped([1.0], [3])
+    for bad in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="must be finite"):
+            SiblingLOO(credit="reward_only").advantages([bad], context=[0])
+        with pytest.raises(ValueError, match="must be finite"):
+            influence_aware([[bad]], 0)
