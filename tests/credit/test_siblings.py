@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrace.credit import rows
 from orchestrace.credit.methods.messages import c3, collab_ui, comas, maporl, mars2, marti
 from orchestrace.credit.methods.sequences import ippo, maac_cc, maac_dc, mappo, marft_agents, ppo, turn_ppo
+from orchestrace.credit.methods.sets import srpo
 from orchestrace.credit.shaping import (
     history_shaped,
     implicit_process_rewards,
@@ -357,10 +359,22 @@ def test_the_loss_of_an_implicit_model_stays_finite():
         implicit_reward_loss([0.0], [1.0], rollout=[1], beta=1.0)
 
 
-def test_preference_pairs_prefer():
-    scores = [[0.9, 0.1], [0.5, 0.5]]
-    assert collab_ui(scores) == ((0, 1),)
-    assert collab_ui(scores, margin=0.9) == ()
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.2]))
+def test_preference_pairs_prefer(t, n, seed, margin):
+    """Every ordered pair of one round whose scores differ enough, and no other."""
+    scores = np.random.default_rng(seed).integers(0, 3, (t, n)) / 2
+    flat = scores.ravel()
+    expected = {
+        (i, j) for i, j in itertools.product(range(t * n), repeat=2) if i // n == j // n and flat[i] > flat[j] + margin
+    }
+    assert set(collab_ui(scores, margin=margin)) == expected
+    assert collab_ui([[0.9, 0.1], [0.5, 0.5]]) == ((0, 1),)
+
+
+def test_a_set_has_the_advantage_of_its_rollout_among_those_of_the_task():
+    found = srpo(rows([1.0, 0.0, 0.0, 1.0], task=[0, 0, 1, 1]))
+    assert found.values == pytest.approx([2**-0.5, -(2**-0.5), -(2**-0.5), 2**-0.5], abs=1e-5)
+    assert srpo(rows([1.0])).values.tolist() == [0.0]
 
 
 def test_maporl_without_a_critic_is_return_to_go_of_the_shaped_rewards():
@@ -379,6 +393,8 @@ def test_critics():
     joint = maac_cc([0.0, 0.0, 1.0], [0.5, 0.5, 0.5])
     assert joint.advantages.values.sum() == pytest.approx(0.5)  # a constant V and γ = 1: errors telescope to R − V
     assert joint.targets.tolist() == [0.5, 0.5, 1.0]
+    two = maac_cc([1.0, 0.0, 0.5], [0.0, 0.5, 0.25], rollout=[1, 0, 1], position=[1, 0, 0])
+    assert two.advantages.values.tolist() == [1.0, -0.5, 0.25]
     own = maac_dc([1.0, 1.0], [0.0, 0.5], agent=[0, 1], position=[0, 0])
     assert own.advantages.values.tolist() == [1.0, 0.5]
     zero = marft_agents([0.0, 0.0], [0.0, 0.0], rollout=[0, 0], position=[0, 1]).advantages.values
