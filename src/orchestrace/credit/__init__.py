@@ -1,17 +1,59 @@
 """Who earned the result: credit as arithmetic on arrays, and the bridge to traces.
 
-Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to).
+Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to); credit for
+stopping in `stopping`, `stop_chains`, `stop_bounds`.
 """
 
 from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
+from orchestrace.credit.stop_bounds import (
+    Bound,
+    ContinuationFit,
+    continuation_fit,
+    continuation_values,
+    fitted_means,
+    high_value,
+    low_value,
+)
+from orchestrace.credit.stop_chains import Envelope, chain_envelope, chain_go_on_values, chain_values
+from orchestrace.credit.stopping import (
+    LambdaTargets,
+    StopCredit,
+    greedy_stops,
+    hindsight_stops,
+    lambda_targets,
+    policy_go_on_values,
+    snell_values,
+    stop_credit,
+    stop_gradients,
+)
 
 __all__ = [
     "EXACT",
     "Advantages",
+    "Bound",
+    "ContinuationFit",
+    "Envelope",
+    "LambdaTargets",
     "Rows",
     "Sampling",
     "ShapedRewards",
     "Shares",
+    "StopCredit",
+    "chain_envelope",
+    "chain_go_on_values",
+    "chain_values",
+    "continuation_fit",
+    "continuation_values",
+    "fitted_means",
+    "greedy_stops",
+    "high_value",
+    "hindsight_stops",
+    "lambda_targets",
+    "low_value",
+    "policy_go_on_values",
     "rows",
+    "snell_values",
+    "stop_credit",
+    "stop_gradients",
 ]
