@@ -1,9 +1,10 @@
 """Who earned the result: credit as arithmetic on arrays, and the bridge to traces.
 
 Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to); credit for
-stopping in `stopping`, `stop_chains`, `stop_bounds`.
+stopping in `stopping`, `stop_chains`, `stop_bounds`, `anchor`.
 """
 
+from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
 from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.stop_bounds import (
@@ -31,6 +32,7 @@ from orchestrace.credit.stopping import (
 __all__ = [
     "EXACT",
     "Advantages",
+    "AnchorBalance",
     "Bound",
     "ContinuationFit",
     "Envelope",
@@ -40,6 +42,8 @@ __all__ = [
     "ShapedRewards",
     "Shares",
     "StopCredit",
+    "anchor_balance",
+    "anchor_values",
     "chain_envelope",
     "chain_go_on_values",
     "chain_values",
@@ -51,6 +55,7 @@ __all__ = [
     "hindsight_stops",
     "lambda_targets",
     "low_value",
+    "other_success",
     "policy_go_on_values",
     "rows",
     "snell_values",
