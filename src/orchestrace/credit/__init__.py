@@ -1,11 +1,23 @@
 """Who earned the result: credit as arithmetic on arrays, and the bridge to traces.
 
 Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to); credit for
-stopping in `stopping`, `stop_chains`, `stop_bounds`, `anchor`.
+stopping in `stopping`, `stop_chains`, `stop_bounds`, `anchor`;
+one late reward spread over steps in `redistribution`.
 """
 
 from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
 from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.redistribution import (
+    Correction,
+    PrefixLabels,
+    ProcessForm,
+    brier_score,
+    calibration_error,
+    difference_shares,
+    potential_rewards,
+    prefix_labels,
+    process_rewards,
+)
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.stop_bounds import (
     Bound,
@@ -35,8 +47,11 @@ __all__ = [
     "AnchorBalance",
     "Bound",
     "ContinuationFit",
+    "Correction",
     "Envelope",
     "LambdaTargets",
+    "PrefixLabels",
+    "ProcessForm",
     "Rows",
     "Sampling",
     "ShapedRewards",
@@ -44,11 +59,14 @@ __all__ = [
     "StopCredit",
     "anchor_balance",
     "anchor_values",
+    "brier_score",
+    "calibration_error",
     "chain_envelope",
     "chain_go_on_values",
     "chain_values",
     "continuation_fit",
     "continuation_values",
+    "difference_shares",
     "fitted_means",
     "greedy_stops",
     "high_value",
@@ -57,6 +75,9 @@ __all__ = [
     "low_value",
     "other_success",
     "policy_go_on_values",
+    "potential_rewards",
+    "prefix_labels",
+    "process_rewards",
     "rows",
     "snell_values",
     "stop_credit",
