@@ -1,12 +1,20 @@
 """Who earned the result: credit as arithmetic on arrays, and the bridge to traces.
 
 Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to); credit for
-stopping in `stopping`, `stop_chains`, `stop_bounds`, `anchor`;
-one late reward spread over steps in `redistribution`.
+stopping in `stopping`, `stop_chains`, `stop_bounds`, `anchor`; one late reward spread over steps in `redistribution`;
+one action replaced in `counterfactual`, at a price in `replay_budget`; team values mixed from agents' in `mixing`; the
+routers' rewards in `routing`; words instead of numbers in `text`; published methods, a few lines each, in `methods`.
 """
 
 from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
 from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.counterfactual import (
+    SampleBaseline,
+    branch_advantages,
+    difference_advantages,
+    policy_advantages,
+    sampled_advantages,
+)
 from orchestrace.credit.redistribution import (
     Correction,
     PrefixLabels,
@@ -17,6 +25,14 @@ from orchestrace.credit.redistribution import (
     potential_rewards,
     prefix_labels,
     process_rewards,
+)
+from orchestrace.credit.replay_budget import (
+    TreeCost,
+    evaluations_to_resolve,
+    loo_std_error,
+    nested_tree_cost,
+    replay_costs,
+    replay_plan_cost,
 )
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.stop_bounds import (
@@ -53,12 +69,15 @@ __all__ = [
     "PrefixLabels",
     "ProcessForm",
     "Rows",
+    "SampleBaseline",
     "Sampling",
     "ShapedRewards",
     "Shares",
     "StopCredit",
+    "TreeCost",
     "anchor_balance",
     "anchor_values",
+    "branch_advantages",
     "brier_score",
     "calibration_error",
     "chain_envelope",
@@ -66,19 +85,27 @@ __all__ = [
     "chain_values",
     "continuation_fit",
     "continuation_values",
+    "difference_advantages",
     "difference_shares",
+    "evaluations_to_resolve",
     "fitted_means",
     "greedy_stops",
     "high_value",
     "hindsight_stops",
     "lambda_targets",
+    "loo_std_error",
     "low_value",
+    "nested_tree_cost",
     "other_success",
+    "policy_advantages",
     "policy_go_on_values",
     "potential_rewards",
     "prefix_labels",
     "process_rewards",
+    "replay_costs",
+    "replay_plan_cost",
     "rows",
+    "sampled_advantages",
     "snell_values",
     "stop_credit",
     "stop_gradients",
