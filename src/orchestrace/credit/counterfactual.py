@@ -6,8 +6,8 @@
 
 All are advantages: they do not add up to the reward, and adding them counts shared work more than once. On a trace
 others react to the action, so that each counterfactual is a replay of everything after it; `replay_budget` says
-what that costs. With a fixed default the second term does not depend on the action, so that the difference and the team's
-reward rank the agent's actions alike (Wolpert and Tumer 2001).
+what that costs. With a fixed default the second term does not depend on the action, so that the difference and the
+team's reward rank the agent's actions alike (Wolpert and Tumer 2001).
 """
 
 import math
