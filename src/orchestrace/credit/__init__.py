@@ -15,6 +15,13 @@ from orchestrace.credit.baselines import GroupBaseline, Standing, Voters
 from orchestrace.credit.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS, AdvantageMethod
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.counterfactual import (
+    SampleBaseline,
+    branch_advantages,
+    difference_advantages,
+    policy_advantages,
+    sampled_advantages,
+)
 from orchestrace.credit.flat_credit import flat_credit
 from orchestrace.credit.games import banzhaf_value, leave_one_out_value, owen_value, shapley_value, value_vector
 from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
@@ -43,6 +50,14 @@ from orchestrace.credit.redistribution import (
     potential_rewards,
     prefix_labels,
     process_rewards,
+)
+from orchestrace.credit.replay_budget import (
+    TreeCost,
+    evaluations_to_resolve,
+    loo_std_error,
+    nested_tree_cost,
+    replay_costs,
+    replay_plan_cost,
 )
 from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
@@ -126,6 +141,7 @@ __all__ = [
     "Ratios",
     "Rows",
     "Running",
+    "SampleBaseline",
     "Sampling",
     "SequentialGAE",
     "ShapedRewards",
@@ -135,6 +151,7 @@ __all__ = [
     "StopCredit",
     "Surrogate",
     "Tree",
+    "TreeCost",
     "Unit",
     "Voters",
     "advantages_from_shares",
@@ -146,6 +163,7 @@ __all__ = [
     "assigned",
     "average_ranks",
     "banzhaf_value",
+    "branch_advantages",
     "brier_score",
     "calibration_error",
     "causally_closed",
@@ -160,10 +178,12 @@ __all__ = [
     "continuation_fit",
     "continuation_values",
     "credits_of",
+    "difference_advantages",
     "difference_shares",
     "discounted",
     "divergence",
     "down_sets",
+    "evaluations_to_resolve",
     "fidelity",
     "fitted_means",
     "flat_credit",
@@ -180,9 +200,11 @@ __all__ = [
     "lambda_targets",
     "leave_one_out_value",
     "ledger",
+    "loo_std_error",
     "low_value",
     "masked_vote",
     "myerson_value",
+    "nested_tree_cost",
     "nesting",
     "node_rewards",
     "normal_quantiles",
@@ -190,16 +212,20 @@ __all__ = [
     "other_success",
     "owen_value",
     "paired",
+    "policy_advantages",
     "policy_go_on_values",
     "potential_rewards",
     "precedence_value",
     "prefix_labels",
     "process_rewards",
+    "replay_costs",
+    "replay_plan_cost",
     "rloo",
     "rows",
     "rows_at",
     "running_baselines",
     "said",
+    "sampled_advantages",
     "sampled_winter",
     "shapley_value",
     "snell_values",
