@@ -229,7 +229,59 @@ def credit_page() -> str:
     return "\n".join([*parts, ""])
 
 
+FAMILIES = ("team", "agent", "role", "process", "tool", "debate", "orchestration", "parl", "fold", "wideseek",
+            "compose", "schedules", "balance", "waste", "drift")  # fmt: skip
+
+
+def functions(path: Path) -> Iterator[tuple[str, str]]:
+    """(name, docstring) of each public function of a module."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield node.name, ast.get_docstring(node) or ""
+
+
+def rewards_page() -> str:
+    parts = ["# Rewards and detectors", "", "Written by `python docs/generate.py` from `orchestrace.rewards`.", ""]
+    parts += [
+        "A reward is a pure function of a trace and the evidence about it. It gives rows, or the reason why there",
+    ]
+    parts += ["are none; what is absent is never a 0.", ""]
+    for name in FAMILIES:
+        path = SOURCE / "rewards" / f"{name}.py"
+        about = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        parts += [f"## {name}", "", "```text", about, "```", ""]
+        for function, docstring in functions(path):
+            parts += [f"### `{name}.{function}`", "", "```text", docstring, "```", ""]
+    return "\n".join(parts)
+
+
+def rows_page() -> str:
+    parts = ["# Training rows", "", "Written by `python docs/generate.py` from `orchestrace.rows`.", ""]
+    for name in ("tokens", "rollouts", "rows", "batch", "weights"):
+        path = SOURCE / "rows" / f"{name}.py"
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        parts += [f"## {name}", "", "```text", ast.get_docstring(tree) or "", "```", ""]
+        parts += [struct_table(struct) for struct in structs(path) if struct.fields]
+        for function, docstring in functions(path):
+            parts += [f"### `{function}`", "", "```text", docstring, "```", ""]
+    return "\n".join(parts)
+
+
+def annotations_page() -> str:
+    parts = ["# Annotations", "", "Written by `python docs/generate.py` from `orchestrace.annotations`.", ""]
+    parts += [
+        "Results about a trace, kept beside it: `orchestrace credit -o FILE` writes one `Annotations` a line.",
+        "",
+    ]
+    for name in ("records", "evidence", "coalitions"):
+        parts += [struct_table(struct, 2) for struct in structs(SOURCE / "annotations" / f"{name}.py")]
+    return "\n".join(parts)
+
+
 PAGES = {
+    "annotations.md": annotations_page,
+    "rewards.md": rewards_page,
+    "rows.md": rows_page,
     "credit.md": credit_page,
     "trace.md": trace_page,
     "report.md": report_page,

@@ -2,8 +2,10 @@
 
 Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to), `levels` (shares
 of units that nest); then the bridge: `nesting` (how the units of a trace nest), `coalition_games` (what a coalition is
-worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back). For games of many
-players or noisy values: `estimators`, `kernel`, and `coalition_value` (a value and an estimator by name).
+worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back).
+
+For games of many players or noisy values: `estimators`, `kernel`, and `coalition_value` (a value and an estimator by
+name).
 """
 
 from orchestrace.credit._evaluations import Evaluate
@@ -18,6 +20,13 @@ from orchestrace.credit.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_ME
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.coalition_value import VALUE_ESTIMATORS, VALUE_KINDS, CoalitionValue
 from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.counterfactual import (
+    SampleBaseline,
+    branch_advantages,
+    difference_advantages,
+    policy_advantages,
+    sampled_advantages,
+)
 from orchestrace.credit.estimators import banzhaf_msr, permutation_shapley, replicated, stratified_shapley
 from orchestrace.credit.flat_credit import flat_credit
 from orchestrace.credit.games import (
@@ -43,7 +52,9 @@ from orchestrace.credit.levels import (
 )
 from orchestrace.credit.methods.outcome import grpo, rloo
 from orchestrace.credit.nesting import Nest, Unit, nesting
+from orchestrace.credit.objectives import OBJECTIVES, Objective, Surrogate, divergence, token_weights
 from orchestrace.credit.ranks import average_ranks, normal_quantiles, soft_ranks
+from orchestrace.credit.ratios import Ratio, Ratios
 from orchestrace.credit.redistribution import (
     Correction,
     PrefixLabels,
@@ -55,10 +66,37 @@ from orchestrace.credit.redistribution import (
     prefix_labels,
     process_rewards,
 )
+from orchestrace.credit.replay_budget import (
+    TreeCost,
+    evaluations_to_resolve,
+    loo_std_error,
+    nested_tree_cost,
+    replay_costs,
+    replay_plan_cost,
+)
 from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
 from orchestrace.credit.running import Running, running_baselines
+from orchestrace.credit.shaping import (
+    PairedRewards,
+    history_shaped,
+    implicit_process_rewards,
+    implicit_reward_loss,
+    influence_aware,
+    paired,
+    tree_shaped,
+)
+from orchestrace.credit.siblings import (
+    ContextKey,
+    SiblingLOO,
+    context_key,
+    context_numbers,
+    fidelity,
+    influence,
+    node_rewards,
+    within_context_variance,
+)
 from orchestrace.credit.stop_bounds import (
     Bound,
     ContinuationFit,
@@ -88,6 +126,7 @@ __all__ = [
     "FLAT_METHODS",
     "MOST_COALITIONS",
     "MOST_PLAYERS",
+    "OBJECTIVES",
     "ORDERS",
     "ROW_UNITS",
     "SHARE_METHODS",
@@ -101,6 +140,7 @@ __all__ = [
     "Coalition",
     "CoalitionValue",
     "Compared",
+    "ContextKey",
     "ContinuationFit",
     "Correction",
     "Envelope",
@@ -111,18 +151,26 @@ __all__ = [
     "LambdaTargets",
     "LevelShares",
     "Nest",
+    "Objective",
+    "PairedRewards",
     "Path",
     "PrefixLabels",
     "ProcessForm",
+    "Ratio",
+    "Ratios",
     "Rows",
     "Running",
+    "SampleBaseline",
     "Sampling",
     "SequentialGAE",
     "ShapedRewards",
     "Shares",
+    "SiblingLOO",
     "Standing",
     "StopCredit",
+    "Surrogate",
     "Tree",
+    "TreeCost",
     "Unit",
     "Voters",
     "advantages_from_shares",
@@ -135,6 +183,7 @@ __all__ = [
     "average_ranks",
     "banzhaf_msr",
     "banzhaf_value",
+    "branch_advantages",
     "brier_score",
     "calibration_error",
     "causally_closed",
@@ -144,12 +193,18 @@ __all__ = [
     "closed_game",
     "coalitions",
     "connected_sets",
+    "context_key",
+    "context_numbers",
     "continuation_fit",
     "continuation_values",
     "credits_of",
+    "difference_advantages",
     "difference_shares",
     "discounted",
+    "divergence",
     "down_sets",
+    "evaluations_to_resolve",
+    "fidelity",
     "fitted_means",
     "flat_credit",
     "gae",
@@ -157,30 +212,43 @@ __all__ = [
     "grpo",
     "high_value",
     "hindsight_stops",
+    "history_shaped",
+    "implicit_process_rewards",
+    "implicit_reward_loss",
+    "influence",
+    "influence_aware",
     "kernel_shapley",
     "lambda_targets",
     "leave_one_out_value",
     "ledger",
+    "loo_std_error",
     "low_value",
     "masked_vote",
     "myerson_value",
+    "nested_tree_cost",
     "nesting",
+    "node_rewards",
     "normal_quantiles",
     "one_reward_each",
     "other_success",
     "owen_value",
+    "paired",
     "permutation_shapley",
+    "policy_advantages",
     "policy_go_on_values",
     "potential_rewards",
     "precedence_value",
     "prefix_labels",
     "process_rewards",
+    "replay_costs",
+    "replay_plan_cost",
     "replicated",
     "rloo",
     "rows",
     "rows_at",
     "running_baselines",
     "said",
+    "sampled_advantages",
     "sampled_winter",
     "sets_without_one",
     "shapley_value",
@@ -191,9 +259,12 @@ __all__ = [
     "stop_gradients",
     "stratified_shapley",
     "table_game",
+    "token_weights",
+    "tree_shaped",
     "union_sets",
     "units",
     "value_vector",
     "whitened",
     "winter",
+    "within_context_variance",
 ]
