@@ -128,12 +128,58 @@ def shapley(repeats: int) -> None:
     rng = np.random.default_rng(0)
     for n, goal in ((16, 0.1), (20, 3.0)):
         values = rng.random(1 << n)
-        seconds, _ = timed(lambda values=values: credit.shapley(values), repeats)
+        seconds, _ = timed(lambda values=values: credit.shapley_value(values), repeats)
         line(f"exact Shapley, n = {n}", "orchestrace", seconds)
         print(f"{'':28} goal {goal} s")
 
 
-MAIN = {"groups": groups, "gae": gae, "shapley": shapley}
+def kernel(repeats: int) -> None:
+    """Root mean square errors over games, relative to the mean size of a share; `repeats` times ten games each."""
+    alone = missing("shapiq")
+    for kind, game in (("threshold", threshold), ("30 interactions", interactions)):
+        for n, budgets in ((8, (64, 128, 200)), (12, (256, 1024)), (16, (400, 2000))):
+            for budget in budgets:
+                errors: dict[str, list[float]] = {}
+                for seed in range(10 * repeats):
+                    rng = np.random.default_rng([n, seed])
+                    value = game(n, rng)
+                    v = value((np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool))
+                    exact = credit.shapley_value(v).values
+                    found = {
+                        "orchestrace": credit.kernel_shapley(
+                            value, n, budget=budget, rng=rng, ends=(v[0], v[-1])
+                        ).values
+                    }
+                    if not alone:
+                        found |= {
+                            f"shapiq{', paired' * pair}": shapiq_kernel(value, n, budget, seed, pair) for pair in (0, 1)
+                        }
+                    for who, shares in found.items():
+                        errors.setdefault(who, []).append(((shares - exact) ** 2).mean() / np.abs(exact).mean() ** 2)
+                shown = "   ".join(f"{who} {np.mean(error) ** 0.5:.3f}" for who, error in errors.items())
+                print(f"{kind}, n = {n}, {budget} evaluations: {shown}", flush=True)
+
+
+def threshold(n: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+    weights = rng.uniform(0.2, 1, n)
+    return lambda inside: 1 / (1 + np.exp(-6 * (inside @ weights / weights.sum() - 0.6)))
+
+
+def interactions(n: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+    groups = np.array([rng.permutation(n) < rng.integers(1, n + 1) for _ in range(30)], float)
+    gains = rng.normal(size=30)
+    return lambda inside: (inside.astype(float) @ groups.T == groups.sum(axis=1)) @ gains
+
+
+def shapiq_kernel(value: Callable[..., Any], n: int, budget: int, seed: int, pair: int) -> np.ndarray:
+    """Its budget counts v(∅) and v(N) too."""
+    import shapiq
+
+    found = shapiq.KernelSHAP(n, pairing_trick=bool(pair), random_state=seed).approximate(budget + 2, value)
+    return found.get_n_order_values(1)
+
+
+MAIN = {"groups": groups, "gae": gae, "shapley": shapley, "kernel": kernel}
 
 
 def main() -> None:
