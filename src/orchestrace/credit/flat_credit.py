@@ -25,10 +25,10 @@ def flat_credit(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, uni
     """The value of each leaf of a nesting, whatever the levels above it.
 
     Args:
-      trace: where the communication graph and the precedence come from.
+      trace: gives who spoke with whom, and what precedes what.
       nest: its leaves are the players.
       game: what a coalition of them is worth.
-      method: myerson takes agents alone, since it needs to know who spoke with whom.
+      method: myerson takes agents alone.
       unit: the unit asked for.
 
     Raises:
@@ -43,8 +43,9 @@ def flat_credit(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, uni
     shares = _values(trace, nest, game=game, method=method, unit=unit)
     # leave-one-out is relative to the team without the unit: it divides nothing
     adds_up = method != "loo"
+    above = {"parent": trace.trace_id, "parent_unit": "team"} if adds_up else {}
     rows = tuple(
-        CreditRow(leaf.id, float(value), unit=leaf.kind, parent=trace.trace_id if adds_up else None)
+        CreditRow(leaf.id, float(value), unit=leaf.kind, **above)
         for leaf, value in zip(nest.leaves, shares.values, strict=True)
     )
     top = (CreditRow(trace.trace_id, shares.total, unit="team"),) if adds_up and unit != "team" else ()
