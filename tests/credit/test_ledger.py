@@ -121,7 +121,7 @@ def test_a_useless_voter_earns_nothing_and_the_orchestrator_its_decisions():
     value = masked_vote(trace, said(trace, {}), right="A")
     game = closed_game(trace, nest, value=value, definition="mask", causes="making")
     credit = ledger(nest, game, unit="orchestrator", rng=RNG)
-    (row,) = rows_at(credit, "orchestrator")
+    (row,) = rows_at(credit, "orchestrator", agents={event.id: event.agent for event in trace.events})
     decisions = [r for r in credit.rows if r.unit == "decision"]
     assert row.unit_id == "orchestrator:lead"
     assert row.value == pytest.approx(sum(r.value for r in decisions))
@@ -271,3 +271,17 @@ def test_whoever_stands_alone_earns_everything(method, unit, roles):
     credit = ledger(nest, game, unit=unit, rng=RNG, method=method)
     assert [row.value for row in credit.rows] == [3.0] * (1 if unit == "team" else 2)
     assert_adds_up(credit)
+
+
+@pytest.mark.parametrize("method", ["winter", "owen", "shapley"])
+def test_a_decision_is_its_agents_in_every_value(method):
+    trace = research()
+    nest = nesting(trace, "orchestrator")
+    game = closed_game(trace, nest, value=lambda coalition: float(len(coalition.whole)), definition="count")
+    credit = ledger(nest, game, unit="orchestrator", rng=RNG, method=method, exact_up_to=100, orders=4)
+    agents = {event.id: event.agent for event in trace.events}
+    (row,) = rows_at(credit, "orchestrator", agents=agents)
+    assert row.unit_id == "orchestrator:lead"
+    assert row.value == pytest.approx(sum(r.value for r in credit.rows if r.unit == "decision"))
+    with pytest.raises(ValueError, match="who made the decision"):
+        rows_at(credit, "orchestrator")

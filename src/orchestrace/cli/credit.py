@@ -227,7 +227,8 @@ def _annotations(result: _Result) -> Annotations:
 def _document(result: _Result, unit: UnitKind) -> Mapping[str, Any]:
     """The contract's keys first; a ledger's other levels under `ledger`."""
     given = result.credit
-    rows = rows_at(given, unit) if given.kind == "share" else given.rows
+    agents = {event.id: event.agent for event in result.trace.events}
+    rows = rows_at(given, unit, agents=agents) if given.kind == "share" else given.rows
     document: dict[str, Any] = {"trace_id": result.trace.trace_id, **msgspec.to_builtins(given)}
     document |= {"rows": msgspec.to_builtins(rows), "residual": given.residual, "model_calls": given.model_calls}
     for row in document["rows"]:

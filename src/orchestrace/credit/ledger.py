@@ -109,21 +109,28 @@ def _at(tree: Tree, path: Path) -> int:
     return tree if isinstance(tree, int) else -1
 
 
-def rows_at(credit: Credit, unit: UnitKind) -> tuple[CreditRow, ...]:
-    """The rows of one level of a ledger. The orchestrator's share is the sum of its agent's decisions."""
+def rows_at(credit: Credit, unit: UnitKind, *, agents: Mapping[str, str] | None = None) -> tuple[CreditRow, ...]:
+    """The rows of one level of a ledger. The orchestrator's share is the sum of its agent's decisions.
+
+    Args:
+      credit: a ledger.
+      unit: the level.
+      agents: event id -> who made it. Needed for `orchestrator`: without levels (Owen, Shapley) a ledger does not say
+        whose a decision was.
+
+    Raises:
+      ValueError: `orchestrator` is asked for, and no agent is known for a decision.
+    """
     if unit != "orchestrator":
         return tuple(row for row in credit.rows if row.unit == unit)
-    above = {row.unit_id: row for row in credit.rows if row.unit in ("agent", "turn")}
+    known = agents or {}
     decided: dict[str, list[CreditRow]] = {}
     for row in credit.rows:
         if row.unit == "decision":
-            decided.setdefault(_agent_of(row, above), []).append(row)
+            if row.unit_id not in known:
+                raise ValueError(f"agents does not say who made the decision {row.unit_id!r}")
+            decided.setdefault(known[row.unit_id], []).append(row)
     return tuple(_sum_of(agent, rows) for agent, rows in decided.items())
-
-
-def _agent_of(row: CreditRow, above: dict[str, CreditRow]) -> str:
-    parent = above[row.parent or ""]
-    return parent.unit_id if parent.unit == "agent" else parent.parent or ""
 
 
 def _sum_of(agent: str, rows: Sequence[CreditRow]) -> CreditRow:
