@@ -92,7 +92,7 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
         warn(f"wrote {out}")
     documents = [_document(result, wanted.unit) for result in credited]
     if as_json:
-        show_json(documents[0] if len(documents) == 1 else {"traces": documents})
+        show_json(documents[0] if len(reads) == 1 else {"traces": documents})
     else:
         draw_credit(results(), [(result.trace.trace_id, result.credit) for result in credited], unit=wanted.unit)
 
@@ -101,6 +101,8 @@ def _check(wanted: _Wanted) -> None:
     """Refuse what cannot be answered before anything is read."""
     if wanted.reward is not None and wanted.outcome is not None:
         raise click.UsageError("--reward and --outcome both say what was earned; give one")
+    if not 0 <= wanted.nobody <= 1:
+        raise click.UsageError(f"--nobody {wanted.nobody:g} is no chance of being right; give a number from 0 to 1")
     if wanted.method in SHARE_METHODS:
         table = wanted.value is not None and wanted.value not in ("mask", "replay")
         if wanted.value is None or (not table and wanted.reward is None and wanted.outcome is None):

@@ -21,6 +21,8 @@ EXACT_COALITIONS = 20_000
 """Up to so many distinct coalitions the ledger asks for each once."""
 ORDERS = 200
 """Shuffled orders beyond that."""
+MOST_WRITTEN = 10**9
+"""From so many coalitions on their number is told as a power of 2: it can have thousands of digits."""
 
 
 def ledger(
@@ -52,7 +54,8 @@ def ledger(
         shares = winter(nest.tree, game.value)
     else:
         shares = sampled_winter(nest.tree, game.value, orders=orders, rng=rng, cache=True)
-        notes.append(f"estimated from {orders} shuffled orders: {count:,} coalitions are too many to ask for each")
+        many = f"{count:,}" if count < MOST_WRITTEN else f"more than 2^{count.bit_length() - 1}"
+        notes.append(f"estimated from {orders} shuffled orders: {many} coalitions are too many to ask for each")
     return Credit(
         unit=unit,
         method=method,

@@ -12,6 +12,9 @@ from orchestrace.cli.screen import ascii_only, said
 BAR = 16
 """Characters of the longest bar."""
 MOST_ROWS = 60
+_LEVELS = {"team": 0, "role": 1, "agent": 2, "turn": 3, "token": 5}
+_FINER = 4
+"""What stands under a turn: messages, calls, decisions and the rest."""
 
 
 def draw_credit(console: Console, credited: Sequence[tuple[str, Credit]], *, unit: UnitKind) -> None:
@@ -79,19 +82,20 @@ def _cells(row: CreditRow, most: float, *, plain: bool) -> tuple[Text, Text, Tex
 
 
 def _indents(rows: Sequence[CreditRow]) -> list[int]:
-    """How deep each row of a ledger stands; a row follows its parent."""
-    open_units: list[str] = []
+    """How deep each row of a ledger stands; a row follows its parent, which may share its id with a finer unit."""
+    open_units: list[tuple[str, int]] = []
     found = []
     for row in rows:
-        while open_units and open_units[-1] != row.parent:
+        level = _LEVELS.get(row.unit or "", _FINER)
+        while open_units and (open_units[-1][0] != row.parent or open_units[-1][1] >= level):
             open_units.pop()
         found.append(len(open_units))
-        open_units.append(row.unit_id)
+        open_units.append((row.unit_id, level))
     return found
 
 
 def _bar(value: float, most: float, *, plain: bool) -> Text:
-    length = round(BAR * abs(value) / most) if most else 0
+    length = round(BAR * (abs(value) / most)) if most else 0
     return Text(("#" if plain else "█") * length, "green" if value > 0 else "red")
 
 
