@@ -24,7 +24,7 @@ from orchestrace.credit.counterfactual import (
 )
 from orchestrace.credit.flat_credit import flat_credit
 from orchestrace.credit.games import banzhaf_value, leave_one_out_value, owen_value, shapley_value, value_vector
-from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
+from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, affordable_orders, ledger, rows_at
 from orchestrace.credit.levels import (
     MOST_COALITIONS,
     LevelShares,
@@ -155,6 +155,7 @@ __all__ = [
     "Unit",
     "Voters",
     "advantages_from_shares",
+    "affordable_orders",
     "agent_equal_weights",
     "aligned",
     "anchor_balance",

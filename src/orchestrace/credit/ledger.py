@@ -19,8 +19,12 @@ ShareMethod = Literal["winter", "owen", "shapley"]
 
 EXACT_COALITIONS = 20_000
 """Up to so many distinct coalitions the ledger asks for each once."""
+MOST_VISITS = 10**8
+"""Events looked at, over all coalitions of all orders: some seconds."""
 ORDERS = 200
 """Shuffled orders beyond that."""
+MOST_WRITTEN = 10**9
+"""From so many coalitions on their number is told as a power of 2: it can have thousands of digits."""
 
 
 def ledger(
@@ -47,13 +51,7 @@ def ledger(
     """
     agents = _agents(nest)
     nest = _SHAPES[method](nest)
-    count = coalitions(nest.tree)
-    notes = list(nest.notes)
-    if count <= exact_up_to:
-        shares = winter(nest.tree, game.value)
-    else:
-        shares = sampled_winter(nest.tree, game.value, orders=orders, rng=rng, cache=True)
-        notes.append(f"estimated from {orders} shuffled orders: {count:,} coalitions are too many to ask for each")
+    shares, note = _shares(nest.tree, game, rng=rng, exact_up_to=exact_up_to, orders=orders)
     return Credit(
         unit=unit,
         method=method,
@@ -62,8 +60,30 @@ def ledger(
         rows=_rows(nest, shares, agents),
         residual=float(shares.shares[()]) - sum(float(shares.shares[path]) for path in _leaf_paths(nest)),
         model_calls=game.model_calls,
-        notes=tuple(notes),
+        notes=(*nest.notes, *note),
     )
+
+
+def affordable_orders(leaves: int, events: int) -> int:
+    """Shuffled orders that take about half a minute at most, between 2 and `ORDERS`.
+
+    Args:
+      leaves: of the nesting; each order asks for as many coalitions.
+      events: of the trace; each coalition looks at all of them.
+    """
+    return max(2, min(ORDERS, MOST_VISITS // max(leaves * events, 1)))
+
+
+def _shares(
+    tree: Tree, game: Game, *, rng: np.random.Generator, exact_up_to: int, orders: int
+) -> tuple[LevelShares[float], tuple[str, ...]]:
+    """The shares, and how they were estimated, if they were."""
+    count = coalitions(tree)
+    if count <= exact_up_to:
+        return winter(tree, game.value), ()
+    many = f"{count:,}" if count < MOST_WRITTEN else f"more than 2^{count.bit_length() - 1}"
+    note = f"estimated from {orders} shuffled orders: {many} coalitions are too many to ask for each"
+    return sampled_winter(tree, game.value, orders=orders, rng=rng, cache=True), (note,)
 
 
 def _unions(nest: Nest) -> Nest:
