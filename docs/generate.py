@@ -8,7 +8,9 @@ import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
+
+from words import WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "orchestrace"
@@ -64,6 +66,22 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def vocabularies() -> Iterator[str]:
+    """A table for each closed vocabulary of the trace, every value with its meaning.
+
+    Raises:
+      ValueError: the words and the source name different values.
+    """
+    from orchestrace.trace import events
+
+    for name, (about, values) in WORDS.items():
+        known = get_args(getattr(events, name))
+        if set(known) != set(values):
+            raise ValueError(f"docs/words.py, {name}: {sorted(set(known) ^ set(values))} are named in one place only")
+        rows = [f"| `{value}` | {_cell(values[value])} |" for value in known]
+        yield "\n".join([f"### `{name}`", "", about, "", "| value | |", "|---|---|", *rows, ""])
+
+
 def trace_page() -> str:
     found = list(structs(SOURCE / "trace" / "events.py"))
     events = [s for s in found if s.tag]
@@ -73,6 +91,7 @@ def trace_page() -> str:
     laws = ast.get_docstring(ast.parse((SOURCE / "trace" / "validate.py").read_text(encoding="utf-8"))) or ""
     parts = ["## Events", "", struct_table(common), *map(struct_table, events)]
     parts += ["## The document and its parts", "", *(struct_table(s) for s in reversed(others) if s is not common)]
+    parts += ["## Closed vocabularies", "", *vocabularies()]
     return "\n".join([*header, *parts, "## Laws", "", "```text", laws, "```", ""])
 
 
@@ -110,14 +129,10 @@ def commands_page() -> str:
     return "\n".join(parts)
 
 
-_DECISIONS = """\
+_DECISIONS = f"""\
 An orchestrator decides five things, numbered as in the survey (arXiv 2605.02801, section 8):
 
-- O1: when to spawn an agent, and how many;
-- O2: whom to delegate to;
-- O3: how and what to communicate;
-- O4: how to aggregate what comes back;
-- O5: when to stop.
+{chr(10).join(f"- {name}: {about}" for name, about in WORDS["SubDecision"][1].items())}
 
 E5c, E5d and E5f are our own numbers of environments; the digit is that of the decision. Those below exist; they cover
 O1 as the number to ask at once, and O5. In all of them the aggregate (O4) is the exact vote, and nothing is learned
@@ -214,7 +229,59 @@ def credit_page() -> str:
     return "\n".join([*parts, ""])
 
 
+FAMILIES = ("team", "agent", "role", "process", "tool", "debate", "orchestration", "parl", "fold", "wideseek",
+            "compose", "schedules", "balance", "waste", "drift")  # fmt: skip
+
+
+def functions(path: Path) -> Iterator[tuple[str, str]]:
+    """(name, docstring) of each public function of a module."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield node.name, ast.get_docstring(node) or ""
+
+
+def rewards_page() -> str:
+    parts = ["# Rewards and detectors", "", "Written by `python docs/generate.py` from `orchestrace.rewards`.", ""]
+    parts += [
+        "A reward is a pure function of a trace and the evidence about it. It gives rows, or the reason why there",
+    ]
+    parts += ["are none; what is absent is never a 0.", ""]
+    for name in FAMILIES:
+        path = SOURCE / "rewards" / f"{name}.py"
+        about = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        parts += [f"## {name}", "", "```text", about, "```", ""]
+        for function, docstring in functions(path):
+            parts += [f"### `{name}.{function}`", "", "```text", docstring, "```", ""]
+    return "\n".join(parts)
+
+
+def rows_page() -> str:
+    parts = ["# Training rows", "", "Written by `python docs/generate.py` from `orchestrace.rows`.", ""]
+    for name in ("tokens", "rollouts", "rows", "batch", "weights"):
+        path = SOURCE / "rows" / f"{name}.py"
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        parts += [f"## {name}", "", "```text", ast.get_docstring(tree) or "", "```", ""]
+        parts += [struct_table(struct) for struct in structs(path) if struct.fields]
+        for function, docstring in functions(path):
+            parts += [f"### `{function}`", "", "```text", docstring, "```", ""]
+    return "\n".join(parts)
+
+
+def annotations_page() -> str:
+    parts = ["# Annotations", "", "Written by `python docs/generate.py` from `orchestrace.annotations`.", ""]
+    parts += [
+        "Results about a trace, kept beside it: `orchestrace credit -o FILE` writes one `Annotations` a line.",
+        "",
+    ]
+    for name in ("records", "evidence", "coalitions"):
+        parts += [struct_table(struct, 2) for struct in structs(SOURCE / "annotations" / f"{name}.py")]
+    return "\n".join(parts)
+
+
 PAGES = {
+    "annotations.md": annotations_page,
+    "rewards.md": rewards_page,
+    "rows.md": rows_page,
     "credit.md": credit_page,
     "trace.md": trace_page,
     "report.md": report_page,

@@ -12,7 +12,7 @@ from orchestrace.credit import closed_game, ledger, masked_vote, nesting, rows_a
 from orchestrace.credit.coalition_games import Coalition, Game
 from orchestrace.errors import InputError
 from orchestrace.testing.strategies import traces
-from orchestrace.trace import Aggregate, Spawn, Stop, ToolResult, Turn
+from orchestrace.trace import Agent, Aggregate, Builder, Spawn, Stop, ToolResult, Turn
 from orchestrace.trace.graph import Graph
 
 UNITS = ("team", "role", "agent", "turn", "message", "tool_call", "orchestrator", "token")
@@ -257,3 +257,17 @@ def test_three_values_of_one_game(unit):
     flat = dict(zip(nest.leaves, _shapley(len(nest.leaves), game.value), strict=True))
     assert by_leaf["shapley"] == pytest.approx(flat)
     assert (by_leaf["winter"] == pytest.approx(by_leaf["owen"])) == (unit == "agent")
+
+
+@pytest.mark.parametrize("method", ["winter", "owen", "shapley"])
+@pytest.mark.parametrize(("unit", "roles"), [("team", True), ("agent", False)])
+def test_whoever_stands_alone_earns_everything(method, unit, roles):
+    b = Builder(trace_id="alone", task_id="q", clock="simulated")
+    b.agent(Agent("ann", role="worker" if roles else ""))
+    b.append(Turn, "ann", t=0.0)
+    trace = b.build()
+    nest = nesting(trace, unit)
+    game = closed_game(trace, nest, value=lambda coalition: 3.0 * len(coalition.whole), definition="count")
+    credit = ledger(nest, game, unit=unit, rng=RNG, method=method)
+    assert [row.value for row in credit.rows] == [3.0] * (1 if unit == "team" else 2)
+    assert_adds_up(credit)

@@ -93,6 +93,48 @@ def test_reference_is_fresh():
     assert done.returncode == 0, done.stderr
 
 
+def test_every_field_of_the_report_has_its_line():
+    page = (ROOT / "docs" / "reference" / "report.md").read_text(encoding="utf-8")
+    bare = [line for line in page.splitlines() if line.startswith("| `") and re.search(r"\|\s*\|$", line)]
+    assert bare == []
+
+
+def test_every_reward_and_credit_method_is_in_the_reference():
+    from orchestrace import rewards
+    from orchestrace.credit import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS
+
+    reference = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("*.md")}
+    for module in (rewards.team, rewards.agent, rewards.role, rewards.process, rewards.tool, rewards.debate,
+                   rewards.orchestration, rewards.parl, rewards.fold, rewards.wideseek):  # fmt: skip
+        own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
+               and callable(value) and not name.startswith("_") and not isinstance(value, type)]  # fmt: skip
+        assert own
+        for name in own:
+            assert f"`{module.__name__.split('.')[-1]}.{name}`" in reference["rewards"], name
+    for channel in rewards.CHANNELS:
+        assert f".{channel}`" in reference["rewards"]
+        assert channel in reference["commands"]
+    for name in (*SHARE_METHODS, *FLAT_METHODS, *ADVANTAGE_METHODS):
+        assert name in reference["commands"]
+    for method in ADVANTAGE_METHODS.values():
+        assert f"| `{method.of.__name__}` |" in reference["credit"]
+
+
+def test_every_credit_method_says_where_it_is_from():
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        import generate
+    finally:
+        sys.path.pop(0)
+    found = list(generate.methods())
+    kinds = {"share", "advantage", "shaped", "value", "text"}
+    for method in found:
+        assert [line for line in generate.METHOD_LINES if not method.lines.get(line)] == [], method.name
+        assert set(method.lines["Kind"].split(", ")) <= kinds, method.name
+        assert re.match("confirmed in code|secondary|ours|textbook", method.lines["Evidence"]), method.name
+    assert len({method.name for method in found}) == len(found)
+
+
 def test_torch_is_pinned_in_one_file_alone():
     pins = [
         path.name

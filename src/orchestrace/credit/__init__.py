@@ -15,6 +15,13 @@ from orchestrace.credit.baselines import GroupBaseline, Standing, Voters
 from orchestrace.credit.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS, AdvantageMethod
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
 from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.counterfactual import (
+    SampleBaseline,
+    branch_advantages,
+    difference_advantages,
+    policy_advantages,
+    sampled_advantages,
+)
 from orchestrace.credit.flat_credit import flat_credit
 from orchestrace.credit.games import banzhaf_value, leave_one_out_value, owen_value, shapley_value, value_vector
 from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
@@ -30,7 +37,9 @@ from orchestrace.credit.levels import (
 )
 from orchestrace.credit.methods.outcome import grpo, rloo
 from orchestrace.credit.nesting import Nest, Unit, nesting
+from orchestrace.credit.objectives import OBJECTIVES, Objective, Surrogate, divergence, token_weights
 from orchestrace.credit.ranks import average_ranks, normal_quantiles, soft_ranks
+from orchestrace.credit.ratios import Ratio, Ratios
 from orchestrace.credit.redistribution import (
     Correction,
     PrefixLabels,
@@ -42,10 +51,37 @@ from orchestrace.credit.redistribution import (
     prefix_labels,
     process_rewards,
 )
+from orchestrace.credit.replay_budget import (
+    TreeCost,
+    evaluations_to_resolve,
+    loo_std_error,
+    nested_tree_cost,
+    replay_costs,
+    replay_plan_cost,
+)
 from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
 from orchestrace.credit.running import Running, running_baselines
+from orchestrace.credit.shaping import (
+    PairedRewards,
+    history_shaped,
+    implicit_process_rewards,
+    implicit_reward_loss,
+    influence_aware,
+    paired,
+    tree_shaped,
+)
+from orchestrace.credit.siblings import (
+    ContextKey,
+    SiblingLOO,
+    context_key,
+    context_numbers,
+    fidelity,
+    influence,
+    node_rewards,
+    within_context_variance,
+)
 from orchestrace.credit.stop_bounds import (
     Bound,
     ContinuationFit,
@@ -75,6 +111,7 @@ __all__ = [
     "FLAT_METHODS",
     "MOST_COALITIONS",
     "MOST_PLAYERS",
+    "OBJECTIVES",
     "ORDERS",
     "ROW_UNITS",
     "SHARE_METHODS",
@@ -85,6 +122,7 @@ __all__ = [
     "Bound",
     "Coalition",
     "Compared",
+    "ContextKey",
     "ContinuationFit",
     "Correction",
     "Envelope",
@@ -94,18 +132,26 @@ __all__ = [
     "LambdaTargets",
     "LevelShares",
     "Nest",
+    "Objective",
+    "PairedRewards",
     "Path",
     "PrefixLabels",
     "ProcessForm",
+    "Ratio",
+    "Ratios",
     "Rows",
     "Running",
+    "SampleBaseline",
     "Sampling",
     "SequentialGAE",
     "ShapedRewards",
     "Shares",
+    "SiblingLOO",
     "Standing",
     "StopCredit",
+    "Surrogate",
     "Tree",
+    "TreeCost",
     "Unit",
     "Voters",
     "advantages_from_shares",
@@ -117,6 +163,7 @@ __all__ = [
     "assigned",
     "average_ranks",
     "banzhaf_value",
+    "branch_advantages",
     "brier_score",
     "calibration_error",
     "causally_closed",
@@ -126,12 +173,18 @@ __all__ = [
     "closed_game",
     "coalitions",
     "connected_sets",
+    "context_key",
+    "context_numbers",
     "continuation_fit",
     "continuation_values",
     "credits_of",
+    "difference_advantages",
     "difference_shares",
     "discounted",
+    "divergence",
     "down_sets",
+    "evaluations_to_resolve",
+    "fidelity",
     "fitted_means",
     "flat_credit",
     "gae",
@@ -139,27 +192,40 @@ __all__ = [
     "grpo",
     "high_value",
     "hindsight_stops",
+    "history_shaped",
+    "implicit_process_rewards",
+    "implicit_reward_loss",
+    "influence",
+    "influence_aware",
     "lambda_targets",
     "leave_one_out_value",
     "ledger",
+    "loo_std_error",
     "low_value",
     "masked_vote",
     "myerson_value",
+    "nested_tree_cost",
     "nesting",
+    "node_rewards",
     "normal_quantiles",
     "one_reward_each",
     "other_success",
     "owen_value",
+    "paired",
+    "policy_advantages",
     "policy_go_on_values",
     "potential_rewards",
     "precedence_value",
     "prefix_labels",
     "process_rewards",
+    "replay_costs",
+    "replay_plan_cost",
     "rloo",
     "rows",
     "rows_at",
     "running_baselines",
     "said",
+    "sampled_advantages",
     "sampled_winter",
     "shapley_value",
     "snell_values",
@@ -168,8 +234,11 @@ __all__ = [
     "stop_credit",
     "stop_gradients",
     "table_game",
+    "token_weights",
+    "tree_shaped",
     "units",
     "value_vector",
     "whitened",
     "winter",
+    "within_context_variance",
 ]

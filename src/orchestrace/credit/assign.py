@@ -101,15 +101,10 @@ def credits_of(
       method: its name.
       definition: of what reward.
       group_key: what was compared with what.
-      traces: how many there are, with those left out.
-      by_parent: the method tells orchestrators by who spawned whom.
+      traces: how many, with those left out.
+      by_parent: the method goes by who spawned whom.
     """
-    error, n = advantages.sampling.std_error, advantages.sampling.n
-    by_trace: dict[int, list[CreditRow]] = {}
-    for place, (trace, unit_id) in enumerate(given.owners):
-        std_error = None if error is None else float(error[place])
-        row = CreditRow(unit_id, float(advantages.values[place]), std_error=std_error, n=n, unit=given.unit)
-        by_trace.setdefault(trace, []).append(row)
+    by_trace = _rows_by_trace(given, advantages)
     notes = _notes(given, advantages, by_parent)
     return tuple(
         Credit(
@@ -126,6 +121,16 @@ def credits_of(
         else None
         for trace in range(traces)
     )
+
+
+def _rows_by_trace(given: Assigned, advantages: Advantages) -> dict[int, list[CreditRow]]:
+    error, n = advantages.sampling.std_error, advantages.sampling.n
+    by_trace: dict[int, list[CreditRow]] = {}
+    for place, (trace, unit_id) in enumerate(given.owners):
+        std_error = None if error is None else float(error[place])
+        row = CreditRow(unit_id, float(advantages.values[place]), std_error=std_error, n=n, unit=given.unit)
+        by_trace.setdefault(trace, []).append(row)
+    return by_trace
 
 
 def _notes(given: Assigned, advantages: Advantages, by_parent: bool) -> tuple[str, ...]:

@@ -67,6 +67,8 @@ def ledger(
 
 def _unions(nest: Nest) -> Nest:
     """Only the units right above the leaves are left of the levels."""
+    if isinstance(nest.tree, int):
+        return nest
     above: dict[Path, list[int]] = {}
     for path in _leaf_paths(nest):
         above.setdefault(path[:-1], []).append(_at(nest.tree, path))
@@ -80,7 +82,7 @@ def _unions(nest: Nest) -> Nest:
         else:
             units |= {(len(trees) + i,): nest.leaves[leaf] for i, leaf in enumerate(leaves)}
             trees += leaves
-    return nest._replace(tree=tuple(trees) if len(trees) > 1 or isinstance(trees[0], tuple) else trees[0], units=units)
+    return nest._replace(tree=tuple(trees), units=units)
 
 
 def _flat(nest: Nest) -> Nest:

@@ -208,6 +208,7 @@ OBJECTIVES: Mapping[str, Objective] = {
     "rloo": Objective(ratio=_WHOLE, aggregation="seq_mean_token_mean"),
     "magrpo": Objective(ratio=_WHOLE, clips=False, aggregation="seq_mean_token_mean"),
     "rema": Objective(ratio=Ratio(level="turn", cap=3.0), dual_clip=3.0, aggregation="turn_mean"),
+    "turn_ppo": Objective(ratio=Ratio(level="turn"), aggregation="turn_mean"),
     "srpo": Objective(ratio=Ratio(level="set"), aggregation="seq_mean_token_mean"),
     "agent_lightning": Objective(dual_clip=3.0, aggregation="per_rollout_mean"),
 }

@@ -7,9 +7,10 @@ Two variants have no r or no Q. Source: C3 (arXiv 2603.06859, EIT-EAST-Lab/C3). 
 draws of the current policy in the identical context and none was chosen by its outcome.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from math import log
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from orchestrace.credit.results import Advantages
 Credit = Literal["reward_only", "value_only", "value_assisted"]
 MOST_SYMBOLS = 64
 """Different outputs of the next agent that `influence` tells apart; the rarer ones are one symbol."""
+WIDEST = 1e9
+"""Largest ratio of two weights: beyond it, what the others weigh together would be rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +69,8 @@ class SiblingLOO:
         r = floats("rewards", rewards)
         groups = grouped(ints("context", context, like=("rewards", len(r))))
         w = np.ones(len(r)) if weights is None else floats("weights", weights, like=("rewards", len(r)))
-        if (w <= 0).any():
-            raise ValueError("weights must be positive")
+        if (w <= 0).any() or w.max(initial=1.0) > WIDEST * w.min(initial=1.0):
+            raise ValueError(f"weights must be positive, the largest at most {WIDEST:g} times the smallest")
         if values is None and self.credit != "reward_only":
             raise ValueError(f"credit={self.credit!r} needs values")
         q = r if values is None else floats("values", values, like=("rewards", len(r)))
@@ -78,12 +81,16 @@ class SiblingLOO:
         return Advantages(values=np.where(alone, 0.0, own - baseline), groups=groups, degenerate=int(alone.sum()))
 
     def _others(self, x: Floats, w: Floats, groups: Ints) -> Floats:
-        """(Σ_k w_k x_k − w_j x_j) / (Σ_k w_k − w_j); with `full_mean`, nothing is taken out."""
-        total, weight = np.bincount(groups, w * x)[groups], np.bincount(groups, w)[groups]
+        """(Σ_k w_k x_k − w_j x_j) / (Σ_k w_k − w_j) = m − w_j (x_j − m) / (Σ_k w_k − w_j), m the weighted mean: exact
+        where all are equal. With `full_mean`, m.
+        """
+        weight = np.bincount(groups, w)
+        mean = np.bincount(groups, w * x) / weight
+        mean = (mean + np.bincount(groups, w * (x - mean[groups])) / weight)[groups]  # once more, against rounding
         if self.full_mean:
-            return np.asarray(total / weight)
-        rest = np.where(np.bincount(groups, minlength=1)[groups] > 1, weight - w, 1.0)
-        return np.asarray((total - w * x) / rest)
+            return np.asarray(mean)
+        rest = np.where(np.bincount(groups)[groups] > 1, weight[groups] - w, 1.0)
+        return np.asarray(mean - w * (x - mean) / rest)
 
 
 def node_rewards(parent: ArrayLike, terminal: ArrayLike) -> Floats:
@@ -118,15 +125,28 @@ class ContextKey(NamedTuple):
     """A context by name: the number groups by, the fingerprint tells a collision."""
 
     number: int
-    """63 bits of BLAKE2b."""
+    """The lower 63 bits of an 8-byte BLAKE2b, so that it fits an int64."""
     fingerprint: str
-    """sha256, hex."""
+    """SHA-256, hex; its first 16 digits are C3's."""
 
 
 def context_key(context: bytes) -> ContextKey:
-    """The key of a context's exact bytes, as C3 has it."""
-    number = int.from_bytes(blake2b(context, digest_size=8).digest(), "big") >> 1
+    """The key of a context's exact bytes, the number that C3 gives it."""
+    number = int.from_bytes(blake2b(context, digest_size=8).digest(), "big") & (2**63 - 1)
     return ContextKey(number, sha256(context).hexdigest())
+
+
+def context_numbers(keys: Sequence[ContextKey]) -> Ints:
+    """[U] the `context` column of these contexts.
+
+    Raises:
+      ValueError: two different contexts share a number.
+    """
+    seen: dict[int, str] = {}
+    for key in keys:
+        if seen.setdefault(key.number, key.fingerprint) != key.fingerprint:
+            raise ValueError(f"contexts {seen[key.number]!r} and {key.fingerprint!r} share the number {key.number}")
+    return np.array([key.number for key in keys], np.int64)
 
 
 def fidelity(advantages: ArrayLike, truth: ArrayLike) -> float | None:
@@ -154,33 +174,48 @@ def within_context_variance(found: Advantages) -> float:
     return float(variance[count > 1].mean()) if (count > 1).any() else 0.0
 
 
-def influence(context: ArrayLike, candidate: ArrayLike, *, symbols: list[str]) -> float:
-    """Conditional mutual information I(candidate; next output | context), in nats: what a message changes.
+def influence(context: ArrayLike, candidate: ArrayLike, *, symbols: Sequence[str]) -> float:
+    """Mutual information I(candidate; next output | context), in nats: what a message changes.
 
-    Counts have 1 added in every cell (Laplace); the 64 most frequent symbols are told apart; floored at 0.
+        I = Σ_j p(j) Σ_y p(y | j) log p(y | j) / p(y),     p(y | j) = (n_jy + 1) / (n_j + S)
+
+    p(j) as counted, p(y) its mixture; the S symbols are the 64 most frequent over all contexts, and one for all others.
+    Mean over the contexts, one candidate counting as 0. The 1 pulls it towards 0: compare equal sample sizes only.
+    Source: C3 (arXiv 2603.06859).
 
     Args:
       context: [U].
       candidate: [U] which sibling each is, counted within its context.
       symbols: [U] the next agent's output in a canonical form.
+
+    Raises:
+      ValueError: columns that do not fit.
     """
     where = ints("context", context)
     which = ints("candidate", candidate, like=("context", len(where)))
     if len(symbols) != len(where):
         raise ValueError(f"symbols has length {len(symbols)}, but context has {len(where)}")
-    known = {s: i for i, s in enumerate(sorted(set(symbols), key=lambda s: (-symbols.count(s), s))[:MOST_SYMBOLS])}
-    said = np.array([known.get(s, len(known)) for s in symbols], np.int64)
-    total = 0.0
-    for place in np.unique(where):
-        own = np.flatnonzero(where == place)
-        total += len(own) * _information(which[own], said[own])
-    return max(0.0, total / len(where)) if len(where) else 0.0
+    said = _common_symbols(symbols)
+    contexts, candidates = grouped(where), grouped(where, which)
+    home = np.zeros(candidates.max(initial=-1) + 1, np.int64)
+    home[candidates] = contexts
+    table = np.zeros((len(home), min(len(set(symbols)), MOST_SYMBOLS) + 1), np.int64)
+    np.add.at(table, (candidates, said), 1)
+    found = [_information(table[home == place]) for place in range(contexts.max(initial=-1) + 1)]
+    return float(np.mean(found)) if found else 0.0
 
 
-def _information(x: Ints, y: Ints) -> float:
-    rows, columns = grouped(x), grouped(y)
-    table = np.ones((rows.max() + 1, columns.max() + 1))
-    np.add.at(table, (rows, columns), 1.0)
-    joint = table / table.sum()
-    outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    return float(sum(p * log(p / q) for p, q in zip(joint.ravel(), outer.ravel(), strict=True)))
+def _common_symbols(symbols: Sequence[str]) -> Ints:
+    """[U] the rank of each symbol among the most frequent, equal counts by name; the first number beyond for others."""
+    counts = Counter(symbols)
+    common = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))[:MOST_SYMBOLS]
+    known = {symbol: i for i, symbol in enumerate(common)}
+    return np.array([known.get(symbol, len(known)) for symbol in symbols], np.int64)
+
+
+def _information(table: Ints) -> float:
+    """Of one context, from its counts [candidates, symbols]."""
+    size = table.sum(axis=1, keepdims=True)
+    share = size / size.sum()
+    given = (table + 1.0) / (size + table.shape[1])
+    return max(0.0, float((share * given * np.log(given / (share * given).sum(axis=0))).sum()))

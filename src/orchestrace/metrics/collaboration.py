@@ -22,6 +22,7 @@ class Collaboration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     delegations: int
     """Spawns with a task, and delegates."""
     returns: int
+    """Answers of agents to the one they work for."""
     failed_returns: int
     """With another status than completed."""
     unconsumed_returns: int

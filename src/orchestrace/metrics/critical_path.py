@@ -25,8 +25,11 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
     event: str
     """Id of the event that took the time or, where nobody worked on the path, that was waited for."""
     agent: str
+    """Whose event it is."""
     start_s: float
+    """Where the piece before ends."""
     end_s: float
+    """Where the next one starts."""
     reason: str
     """model, tool; of waiting also human, idle, `waiting for <agent>`."""
     busy: bool

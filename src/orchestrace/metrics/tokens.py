@@ -19,9 +19,13 @@ class TokenTotals(msgspec.Struct, frozen=True, gc=False):
     """Sums over turns. A kind that no turn gives is absent, not zero."""
 
     input: int | None
+    """Read by the model for the first time, outside any cache."""
     output: int | None
+    """Written by the model, its reasoning included."""
     cache_read: int | None
+    """Read from a cache."""
     cache_write: int | None
+    """Read, and put into a cache."""
     reasoning: int | None
     """Part of `output`."""
     total: int | None
@@ -34,6 +38,7 @@ class Money(msgspec.Struct, frozen=True, gc=False):
     """What a trace cost."""
 
     usd: float | None
+    """US dollars; absent: `unknown` says why."""
     unknown: str = ""
     """Why `usd` is absent."""
 

@@ -18,6 +18,7 @@ class LostWord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     agent: str
     """Who said it."""
     to: str
+    """Whom it was meant for."""
     tokens: int | None = None
     """Of a message: what it was written with. Of a return: all that its agent used, where nobody ever listened to that
     agent. Absent: not known, or somebody listened at another time."""
@@ -27,7 +28,9 @@ class CreditSection(msgspec.Struct, frozen=True):
     """Credit as far as one trace shows it; shares and advantages need a reward: `orchestrace credit`."""
 
     unread_returns: tuple[LostWord, ...]
+    """Returns that nobody took up."""
     undelivered_messages: tuple[LostWord, ...]
+    """Messages that never arrived."""
     wasted_tokens: int | None
     """Tokens behind them, each counted once."""
     wasted_share: float | None

@@ -18,6 +18,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One way in which reward was, or could be, earned without work; or what a detector lacked to look for it."""
 
     detector: str
+    """Its name."""
     family: RewardFamily
     """The reward family that is gamed so."""
     says: str

@@ -94,10 +94,10 @@ class Tokens(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Generation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a training row needs of one model call. Token arrays are blobs, named by hash."""
+    """What a training row needs of one model call. Token arrays are blobs, named by hash; `rows.packed` makes them."""
 
     prompt_hash: str | None = None
-    """Hash of the rendered prompt; absent: not recorded."""
+    """Hash of the rendered prompt: its text, or its token ids as a blob; absent: not recorded."""
     token_ids: str | None = None
     """Blob of the sampled token ids, shape [K]."""
     logprobs: str | None = None

@@ -1,32 +1,34 @@
 """A message against its siblings, an answer against the debate: C3, MAPoRL, MARTI, MARS2, CoMAS, CollabUIAgents."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orchestrace.credit._arrays import Floats, floats
+from orchestrace.credit._arrays import floats
 from orchestrace.credit.baselines import GroupBaseline
 from orchestrace.credit.columns import rows
 from orchestrace.credit.results import Advantages, ShapedRewards
 from orchestrace.credit.returns import SequentialGAE
-from orchestrace.credit.shaping import history_shaped, influence_aware, paired, tree_shaped
+from orchestrace.credit.shaping import PairedRewards, history_shaped, influence_aware, paired, tree_shaped
 from orchestrace.credit.siblings import SiblingLOO
 
 
-def c3(rewards: ArrayLike, *, context: ArrayLike, values: ArrayLike | None = None) -> Advantages:
+def c3(
+    rewards: ArrayLike, *, context: ArrayLike, values: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Advantages:
     """Contextual counterfactual credit: a message against other messages from its exact context.
 
     Source: C3, arXiv 2603.06859
     Unit: message
     Kind: advantage
     Formula: A_u = r_u − leave-one-out mean of the siblings' Q (of their r without a critic)
-    Data: node rewards; context (the parent node); Q of a critic
+    Data: node rewards; context (the parent node); Q of a critic; replays behind each, where they differ
     Evidence: confirmed in code
     Departures: a group of one gives 0 on every path (its MAGRPO path leaves the raw reward)
     """
     return SiblingLOO(credit="reward_only" if values is None else "value_assisted").advantages(
-        rewards, context=context, values=values
+        rewards, context=context, values=values, weights=weights
     )
 
 
@@ -45,26 +47,31 @@ def maporl(
     """
     shaped = influence_aware(scores, finished, discount=discount).values
     count, agents = shaped.shape
+    v = np.asarray(values, np.float64)
+    if v.shape != np.shape(scores):
+        raise ValueError(f"values have shape {v.shape}, but scores have {np.shape(scores)}")
     position, agent = np.divmod(np.arange(count * agents), agents)
     found, _ = SequentialGAE(lam=lam).advantages(
-        shaped.ravel(), np.asarray(values, np.float64)[:count].ravel(), position=position, agent=agent,
+        shaped.ravel(), v[:count].ravel(), position=position, agent=agent,
         rollout=np.zeros_like(agent),
     )  # fmt: skip
     return found
 
 
-def marti(rewards: ArrayLike) -> ShapedRewards:
+def marti(
+    rewards: ArrayLike, *, kind: Literal["margin", "quality"] = "margin", outcome_weight: float = 0.0
+) -> ShapedRewards:
     """An answer by how far it is ahead of the earlier ones.
 
     Source: MARTI, TsinghuaC3I/MARTI
     Unit: turn
     Kind: shaped
-    Formula: r = R + ½ (R − mean of the earlier R)
-    Data: [T] rewards in order, own or all agents'
+    Formula: r = R + ½ D + β R_last; margin D = R − Q, quality D = Q R − (1−Q)(1−R); Q = mean of all earlier R
+    Data: [T] rewards of a chain, or [N, T] of a debate's agents by round
     Evidence: confirmed in code
     Departures: none known
     """
-    return history_shaped(rewards, kind="margin")
+    return history_shaped(rewards, kind=kind, outcome_weight=outcome_weight)
 
 
 def mars2(rewards: ArrayLike, parent: ArrayLike, *, tree: ArrayLike) -> Advantages:
@@ -78,22 +85,22 @@ def mars2(rewards: ArrayLike, parent: ArrayLike, *, tree: ArrayLike) -> Advantag
     Evidence: confirmed in code
     Departures: parents are read before shaping, whatever the order of the nodes
     """
-    shaped = tree_shaped(rewards, parent).values
+    shaped = tree_shaped(rewards, parent, tree=tree).values
     return GroupBaseline(scale="std_group", weighting="row").advantages(rows(shaped, task=tree))
 
 
-def comas(scores: ArrayLike) -> tuple[Floats, Floats]:
+def comas(scores: ArrayLike, *, well_formed: ArrayLike | None = None) -> PairedRewards:
     """A solution and the evaluation of it share one unit: what the judge gives the one, the other lacks.
 
     Source: CoMAS, arXiv 2510.08529
     Unit: turn, message
     Kind: shaped
-    Formula: u = (score − 1) / 2; r_solution = u, r_evaluation = 1 − u
-    Data: [B] judge scores in {1, 2, 3}
+    Formula: u = (score − 1) / 2; r_solution = u, r_evaluation = 1 − u; r_judge = −1 where malformed, else 0
+    Data: [B] judge scores in {1, 2, 3}; which of them are well formed
     Evidence: secondary
-    Departures: the code is not available; the mapping to u is ours
+    Departures: the code is not available; the mapping to u is ours; a malformed verdict pays nobody
     """
-    return paired(scores, lowest=1, highest=3)
+    return paired(scores, lowest=1, highest=3, well_formed=well_formed)
 
 
 class Pair(NamedTuple):

@@ -80,24 +80,41 @@ def ippo(rewards: ArrayLike, values: ArrayLike, *, rollout: ArrayLike, agent: Ar
     return mappo(rewards, values, rollout=rollout, agent=agent, position=position)
 
 
-def maac_cc(rewards: ArrayLike, values: ArrayLike, *, discount: float = 1.0) -> Critic:
+def maac_cc(
+    rewards: ArrayLike,
+    values: ArrayLike,
+    *,
+    rollout: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+    discount: float = 1.0,
+) -> Critic:
     """One critic on the joint history: the same advantage for every agent of a turn.
 
     Source: CoLLM-MAAC (centralised critic), arXiv 2601.21972
     Unit: turn
     Kind: advantage
     Formula: y_t = r_t + γ V(h_{t+1}), A_t = y_t − V(h_t)
-    Data: [T] team rewards and values of joint histories, in order
+    Data: [D] team rewards and values of joint histories, one row a turn; rollout (one), position (as they lie)
     Evidence: confirmed in code
     Departures: its normaliser was not read; normalise with `whitened`
     """
-    turns = np.arange(len(floats("rewards", rewards)))
+    count = len(floats("rewards", rewards))
     estimate = SequentialGAE(order=("rollout",), discount=discount, lam=0.0)
-    return Critic(*estimate.advantages(rewards, values, position=turns, rollout=np.zeros_like(turns)))
+    return Critic(
+        *estimate.advantages(
+            rewards, values, position=np.arange(count) if position is None else position, rollout=_one(rollout, count)
+        )
+    )
 
 
 def maac_dc(
-    rewards: ArrayLike, values: ArrayLike, *, agent: ArrayLike, position: ArrayLike, discount: float = 1.0
+    rewards: ArrayLike,
+    values: ArrayLike,
+    *,
+    agent: ArrayLike,
+    position: ArrayLike,
+    rollout: ArrayLike | None = None,
+    discount: float = 1.0,
 ) -> Critic:
     """A critic for each agent on its own history.
 
@@ -105,13 +122,13 @@ def maac_dc(
     Unit: agent, turn
     Kind: advantage
     Formula: y_t = r_t + γ V_k(h_{k,t+1}), A_t = y_t − V_k(h_{k,t})
-    Data: [D] rewards, values of own histories; agent, position
+    Data: [D] rewards, values of own histories; agent, position, rollout (one)
     Evidence: confirmed in code
     Departures: its normaliser was not read; normalise with `whitened`
     """
     estimate = SequentialGAE(discount=discount, lam=0.0)
-    rollout = np.zeros(len(floats("rewards", rewards)), np.int64)
-    return Critic(*estimate.advantages(rewards, values, position=position, rollout=rollout, agent=agent))
+    own = _one(rollout, len(floats("rewards", rewards)))
+    return Critic(*estimate.advantages(rewards, values, position=position, rollout=own, agent=agent))
 
 
 def marft_agents(rewards: ArrayLike, values: ArrayLike, *, rollout: ArrayLike, position: ArrayLike) -> Critic:
@@ -141,3 +158,7 @@ def marft_tokens(rewards: ArrayLike, values: ArrayLike, *, rollout: ArrayLike, p
     Departures: as `marft_agents`
     """
     return marft_agents(rewards, values, rollout=rollout, position=position)
+
+
+def _one(rollout: ArrayLike | None, count: int) -> ArrayLike:
+    return np.zeros(count, np.int64) if rollout is None else rollout
