@@ -5,6 +5,7 @@ of units that nest); then the bridge: `nesting` (how the units of a trace nest),
 worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back).
 """
 
+from orchestrace.credit._evaluations import Evaluate
 from orchestrace.credit._game import causally_closed
 from orchestrace.credit._vectors import MOST_PLAYERS
 from orchestrace.credit.alignment import Compared, advantages_from_shares, agent_equal_weights, aligned, one_reward_each
@@ -14,6 +15,7 @@ from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
 from orchestrace.credit.baselines import GroupBaseline, Standing, Voters
 from orchestrace.credit.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS, AdvantageMethod
 from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
+from orchestrace.credit.coalition_value import VALUE_ESTIMATORS, VALUE_KINDS, CoalitionValue
 from orchestrace.credit.columns import Rows, rows
 from orchestrace.credit.counterfactual import (
     SampleBaseline,
@@ -22,8 +24,18 @@ from orchestrace.credit.counterfactual import (
     policy_advantages,
     sampled_advantages,
 )
+from orchestrace.credit.estimators import banzhaf_msr, permutation_shapley, replicated, stratified_shapley
 from orchestrace.credit.flat_credit import flat_credit
-from orchestrace.credit.games import banzhaf_value, leave_one_out_value, owen_value, shapley_value, value_vector
+from orchestrace.credit.games import (
+    banzhaf_value,
+    leave_one_out_value,
+    owen_value,
+    sets_without_one,
+    shapley_value,
+    union_sets,
+    value_vector,
+)
+from orchestrace.credit.kernel import kernel_shapley
 from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, affordable_orders, ledger, rows_at
 from orchestrace.credit.levels import (
     MOST_COALITIONS,
@@ -115,18 +127,22 @@ __all__ = [
     "ORDERS",
     "ROW_UNITS",
     "SHARE_METHODS",
+    "VALUE_ESTIMATORS",
+    "VALUE_KINDS",
     "AdvantageMethod",
     "Advantages",
     "AnchorBalance",
     "Assigned",
     "Bound",
     "Coalition",
+    "CoalitionValue",
     "Compared",
     "ContextKey",
     "ContinuationFit",
     "Correction",
     "Envelope",
     "Estimates",
+    "Evaluate",
     "Game",
     "GroupBaseline",
     "LambdaTargets",
@@ -163,6 +179,7 @@ __all__ = [
     "anchored",
     "assigned",
     "average_ranks",
+    "banzhaf_msr",
     "banzhaf_value",
     "branch_advantages",
     "brier_score",
@@ -198,6 +215,7 @@ __all__ = [
     "implicit_reward_loss",
     "influence",
     "influence_aware",
+    "kernel_shapley",
     "lambda_targets",
     "leave_one_out_value",
     "ledger",
@@ -213,6 +231,7 @@ __all__ = [
     "other_success",
     "owen_value",
     "paired",
+    "permutation_shapley",
     "policy_advantages",
     "policy_go_on_values",
     "potential_rewards",
@@ -221,6 +240,7 @@ __all__ = [
     "process_rewards",
     "replay_costs",
     "replay_plan_cost",
+    "replicated",
     "rloo",
     "rows",
     "rows_at",
@@ -228,15 +248,18 @@ __all__ = [
     "said",
     "sampled_advantages",
     "sampled_winter",
+    "sets_without_one",
     "shapley_value",
     "snell_values",
     "soft_ranks",
     "step_returns",
     "stop_credit",
     "stop_gradients",
+    "stratified_shapley",
     "table_game",
     "token_weights",
     "tree_shaped",
+    "union_sets",
     "units",
     "value_vector",
     "whitened",

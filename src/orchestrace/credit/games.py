@@ -8,12 +8,12 @@ Shapley and Owen values add up to v(N) − v(∅). Banzhaf and leave-one-out val
 much.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orchestrace.credit._arrays import Floats, bools
+from orchestrace.credit._arrays import Bools, Floats, Ints, bools
 from orchestrace.credit._game import players_of
 from orchestrace.credit._vectors import (
     all_finite,
@@ -113,11 +113,9 @@ def leave_one_out_value(values: ArrayLike, *, definition: str = "") -> Shares:
     """
     v = checked_game(values, finite=False)
     n = player_count(v)
-    without = len(v) - 1 - (1 << np.arange(n))
-    read = np.zeros(len(v), np.bool_)
-    read[[0, -1, *without]] = True
+    read = sets_without_one(n)
     all_finite(v, read)
-    return _shares(v[-1] - v[without], v, n if n > 1 else 0, definition)
+    return _shares(v[-1] - v[len(v) - 1 - (1 << np.arange(n))], v, int(read.sum()) - 2, definition)
 
 
 def owen_value(values: ArrayLike, unions: Sequence[Collection[int]], *, definition: str = "") -> Shares:
@@ -138,21 +136,54 @@ def owen_value(values: ArrayLike, unions: Sequence[Collection[int]], *, definiti
       ValueError: no vector of 2^n numbers, one that is read and not finite, or unions that are no partition of 0..n−1.
     """
     v = checked_game(values, finite=False)
-    members = [sorted(union) for union in unions if union]
-    n, covered = player_count(v), sorted(player for union in members for player in union)
-    if covered != list(range(n)):
-        raise ValueError(f"unions hold players {covered}, but values is of players 0..{n - 1}, each in one union")
-    shares, read = np.zeros(n), np.zeros(len(v), np.bool_)
-    weights = size_weights(len(members))
-    masks = [unions_of(1 << np.array(union))[-1] for union in members]
-    for k, union in enumerate(members):
-        before = unions_of(np.array(masks[:k] + masks[k + 1 :], np.int64))
-        coalitions = before[:, None] | unions_of(1 << np.array(union))
-        read[coalitions] = True
-        all_finite(v, read)
+    members = _partition(player_count(v), unions)
+    read = union_sets(player_count(v), unions)
+    all_finite(v, read)
+    weights, shares = size_weights(len(members)), np.zeros(player_count(v))
+    for union, before, within in _around(members):
         # the game within the union, averaged over who came before it
-        shares[union] = shapley_of(weights[: len(before)] @ v[coalitions])
-    return _shares(shares, v, max(int(read.sum()) - 2, 0), definition)
+        shares[union] = shapley_of(weights @ v[before[:, None] | within])
+    return _shares(shares, v, int(read.sum()) - 2, definition)
+
+
+def union_sets(n: int, unions: Sequence[Collection[int]]) -> Bools:
+    """[2^n] True for whole unions together with a part of one more: what the Owen value reads.
+
+    Raises:
+      ValueError: unions that are no partition of 0..n−1, or more players than MOST_PLAYERS.
+    """
+    read = np.zeros(1 << players_in(n), np.bool_)
+    read[[0, -1]] = True
+    for _, before, within in _around(_partition(n, unions)):
+        read[before[:, None] | within] = True
+    return read
+
+
+def sets_without_one(n: int) -> Bools:
+    """[2^n] True for N, N without any one player, and ∅: what leave-one-out reads.
+
+    Raises:
+      ValueError: more players than MOST_PLAYERS.
+    """
+    read = np.zeros(1 << players_in(n), np.bool_)
+    read[[0, -1, *(len(read) - 1 - (1 << np.arange(n)))]] = True
+    return read
+
+
+def _partition(n: int, unions: Sequence[Collection[int]]) -> list[list[int]]:
+    members = [sorted(union) for union in unions if union]
+    covered = sorted(player for union in members for player in union)
+    if covered != list(range(n)):
+        raise ValueError(f"unions hold players {covered}; they must be 0..{n - 1}, each in one union")
+    return members
+
+
+def _around(members: list[list[int]]) -> Iterator[tuple[list[int], Ints, Ints]]:
+    """For each union: its players, every set of other unions, and every part of it, as masks."""
+    parts = [unions_of(1 << np.array(union)) for union in members]
+    wholes = np.array([part[-1] for part in parts], np.int64)
+    for k, union in enumerate(members):
+        yield union, unions_of(np.delete(wholes, k)), parts[k]
 
 
 def _shares(values: Floats, v: Floats, calls: int, definition: str) -> Shares:
