@@ -15,6 +15,7 @@ from orchestrace.credit.counterfactual import (
     policy_advantages,
     sampled_advantages,
 )
+from orchestrace.credit.mixing import Mixed, Mixer, mixed_values
 from orchestrace.credit.redistribution import (
     Correction,
     PrefixLabels,
@@ -35,6 +36,7 @@ from orchestrace.credit.replay_budget import (
     replay_plan_cost,
 )
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
+from orchestrace.credit.routing import agent_q_mix_rewards, puppeteer_rewards, puppeteer_step_costs
 from orchestrace.credit.stop_bounds import (
     Bound,
     ContinuationFit,
@@ -56,6 +58,15 @@ from orchestrace.credit.stopping import (
     stop_credit,
     stop_gradients,
 )
+from orchestrace.credit.text import (
+    JudgeCredit,
+    LangMARLCalls,
+    TextCredit,
+    TextCritic,
+    checked_texts,
+    judge_scores,
+    langmarl_calls,
+)
 
 __all__ = [
     "EXACT",
@@ -65,7 +76,11 @@ __all__ = [
     "ContinuationFit",
     "Correction",
     "Envelope",
+    "JudgeCredit",
     "LambdaTargets",
+    "LangMARLCalls",
+    "Mixed",
+    "Mixer",
     "PrefixLabels",
     "ProcessForm",
     "Rows",
@@ -74,7 +89,10 @@ __all__ = [
     "ShapedRewards",
     "Shares",
     "StopCredit",
+    "TextCredit",
+    "TextCritic",
     "TreeCost",
+    "agent_q_mix_rewards",
     "anchor_balance",
     "anchor_values",
     "branch_advantages",
@@ -83,6 +101,7 @@ __all__ = [
     "chain_envelope",
     "chain_go_on_values",
     "chain_values",
+    "checked_texts",
     "continuation_fit",
     "continuation_values",
     "difference_advantages",
@@ -92,9 +111,12 @@ __all__ = [
     "greedy_stops",
     "high_value",
     "hindsight_stops",
+    "judge_scores",
     "lambda_targets",
+    "langmarl_calls",
     "loo_std_error",
     "low_value",
+    "mixed_values",
     "nested_tree_cost",
     "other_success",
     "policy_advantages",
@@ -102,6 +124,8 @@ __all__ = [
     "potential_rewards",
     "prefix_labels",
     "process_rewards",
+    "puppeteer_rewards",
+    "puppeteer_step_costs",
     "replay_costs",
     "replay_plan_cost",
     "rows",
