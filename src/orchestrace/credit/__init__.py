@@ -48,6 +48,7 @@ from orchestrace.credit.levels import (
     winter,
 )
 from orchestrace.credit.methods.outcome import grpo, rloo
+from orchestrace.credit.mixing import Mixed, Mixer, mixed_values
 from orchestrace.credit.nesting import Nest, Unit, nesting
 from orchestrace.credit.objectives import OBJECTIVES, Objective, Surrogate, divergence, token_weights
 from orchestrace.credit.ranks import average_ranks, normal_quantiles, soft_ranks
@@ -74,6 +75,7 @@ from orchestrace.credit.replay_budget import (
 from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
+from orchestrace.credit.routing import agent_q_mix_rewards, puppeteer_rewards, puppeteer_step_costs
 from orchestrace.credit.running import Running, running_baselines
 from orchestrace.credit.shaping import (
     PairedRewards,
@@ -115,6 +117,15 @@ from orchestrace.credit.stopping import (
     stop_credit,
     stop_gradients,
 )
+from orchestrace.credit.text import (
+    JudgeCredit,
+    LangMARLCalls,
+    TextCredit,
+    TextCritic,
+    checked_texts,
+    judge_scores,
+    langmarl_calls,
+)
 
 __all__ = [
     "ADVANTAGE_METHODS",
@@ -145,8 +156,12 @@ __all__ = [
     "Evaluate",
     "Game",
     "GroupBaseline",
+    "JudgeCredit",
     "LambdaTargets",
+    "LangMARLCalls",
     "LevelShares",
+    "Mixed",
+    "Mixer",
     "Nest",
     "Objective",
     "PairedRewards",
@@ -166,6 +181,8 @@ __all__ = [
     "Standing",
     "StopCredit",
     "Surrogate",
+    "TextCredit",
+    "TextCritic",
     "Tree",
     "TreeCost",
     "Unit",
@@ -173,6 +190,7 @@ __all__ = [
     "advantages_from_shares",
     "affordable_orders",
     "agent_equal_weights",
+    "agent_q_mix_rewards",
     "aligned",
     "anchor_balance",
     "anchor_values",
@@ -188,6 +206,7 @@ __all__ = [
     "chain_envelope",
     "chain_go_on_values",
     "chain_values",
+    "checked_texts",
     "closed_game",
     "coalitions",
     "connected_sets",
@@ -215,13 +234,16 @@ __all__ = [
     "implicit_reward_loss",
     "influence",
     "influence_aware",
+    "judge_scores",
     "kernel_shapley",
     "lambda_targets",
+    "langmarl_calls",
     "leave_one_out_value",
     "ledger",
     "loo_std_error",
     "low_value",
     "masked_vote",
+    "mixed_values",
     "myerson_value",
     "nested_tree_cost",
     "nesting",
@@ -238,6 +260,8 @@ __all__ = [
     "precedence_value",
     "prefix_labels",
     "process_rewards",
+    "puppeteer_rewards",
+    "puppeteer_step_costs",
     "replay_costs",
     "replay_plan_cost",
     "replicated",
