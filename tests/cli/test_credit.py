@@ -1,11 +1,13 @@
 import json
 
 import pytest
+from msgspec import structs
 
 from cli.command import refused, run
+from credit.teams import vote
 from orchestrace.annotations import decode
 from orchestrace.trace import decode as decode_trace
-from orchestrace.trace import digest
+from orchestrace.trace import digest, encode
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +158,42 @@ def test_a_person_reads_a_tree_and_a_table(episode, episodes):
     assert "the shares sum to the team's within" in tree
     table = run("credit", episodes, "--unit", "team", "--method", "grpo", "--reward", "team").out
     assert "grpo advantages of 6 traces" in table
+
+
+def written(path, trace, **header):
+    path.write_bytes(encode(structs.replace(trace, **header)))
+    return path
+
+
+def test_several_traces_are_several_though_one_has_no_reward(tmp_path):
+    files = [written(tmp_path / f"{name}.json", vote("A"), trace_id=name, rewards=rewards)
+             for name, rewards in (("a", {"team": 1.0}), ("b", {}))]  # fmt: skip
+    done = run("credit", *files, "--unit", "team", "--method", "grpo", "--reward", "team", "--json")
+    assert [trace["trace_id"] for trace in done.json["traces"]] == ["a"]
+
+
+@pytest.mark.parametrize("nobody", ["nan", "inf", "-0.1", "7"])
+def test_nobody_is_a_chance(episode, nobody):
+    asked = ("credit", episode, "--unit", "agent", "--method", "owen", "--outcome", "A", "--value", "mask")
+    assert "from 0 to 1" in refused(*asked, "--nobody", nobody)
+
+
+def test_many_coalitions_are_told_shortly(tmp_path):
+    team = written(tmp_path / "team.json", vote(*"AB" * 20))
+    asked = ("credit", team, "--unit", "agent", "--method", "shapley", "--outcome", "A", "--value", "mask")
+    assert "more than 2^41 coalitions" in run(*asked, "--orders", 2).out
+
+
+def test_an_enormous_reward_is_drawn(tmp_path):
+    team = written(tmp_path / "team.json", vote("A"), rewards={"team": 1e308})
+    done = run("credit", team, "--unit", "team", "--method", "shapley", "--reward", "team", "--value", "mask")
+    assert done.code == 0, done.err
+
+
+def test_an_agent_named_as_its_role_has_no_children(tmp_path):
+    team = vote("A", "A")
+    agents = [structs.replace(agent, role="v0" if agent.role == "voter" else "lead") for agent in team.agents]
+    file = written(tmp_path / "team.json", team, agents=tuple(agents))
+    drawn = run("credit", file, "--unit", "agent", "--method", "winter", "--outcome", "A", "--value", "mask").out
+    indents = [line.split("v")[0] for line in drawn.splitlines() if line.lstrip().startswith("v")]
+    assert indents[-3:] == ["  ", "    ", "    "]  # the role, then its two agents side by side

@@ -271,3 +271,14 @@ def test_whoever_stands_alone_earns_everything(method, unit, roles):
     credit = ledger(nest, game, unit=unit, rng=RNG, method=method)
     assert [row.value for row in credit.rows] == [3.0] * (1 if unit == "team" else 2)
     assert_adds_up(credit)
+
+
+@pytest.mark.parametrize("method", ["winter", "owen", "shapley"])
+def test_a_decision_is_its_agents_in_every_value(method):
+    trace = research()
+    nest = nesting(trace, "orchestrator")
+    game = closed_game(trace, nest, value=lambda coalition: float(len(coalition.whole)), definition="count")
+    credit = ledger(nest, game, unit="orchestrator", rng=RNG, method=method, exact_up_to=100, orders=4)
+    (row,) = rows_at(credit, "orchestrator")
+    assert row.unit_id == "orchestrator:lead"
+    assert row.value == pytest.approx(sum(r.value for r in credit.rows if r.unit == "decision"))

@@ -416,6 +416,10 @@ def test_m_grpo_keeps_the_turns_of_a_call_together():
     found = m_grpo(given_, target=1, rng=np.random.default_rng(0))
     assert found.rows.tolist() == [0, 1, 2, 3, 4]
     assert found.advantages.values == pytest.approx([HALF, -HALF, HALF, HALF, -HALF], abs=1e-5)
+    # D = 2: each call twice, and the pool is 1, 1, 0, 0 with deviation .5774, not 1, 0
+    twice = m_grpo(given_, target=2, rng=np.random.default_rng(0))
+    assert twice.rows.tolist() == [0, 1, 2, 3, 2, 3, 4, 4]
+    assert twice.advantages.values[2:] == pytest.approx(np.array([1, 1, 1, 1, -1, -1]) * 0.5 / 0.57735, abs=1e-4)
     empty = m_grpo(rows([]), target=1, rng=np.random.default_rng(0))
     assert empty.rows.shape == empty.advantages.values.shape == (0,)
 

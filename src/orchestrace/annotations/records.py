@@ -44,6 +44,10 @@ class CreditRow(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Absent: the record's unit."""
     parent: str | None = None
     """Id of the unit above it in a ledger; absent: the top, or no ledger."""
+    parent_unit: LedgerKind | None = None
+    """What that unit is: a role and an agent may share an id."""
+    agent: str | None = None
+    """The agent that it is, or is part of; absent: it is above agents, or that is not known."""
 
 
 class Credit(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -13,6 +13,7 @@ from orchestrace.annotations import Annotations, Credit, Reward, UnitKind, Verdi
 from orchestrace.cli.draw.credit import draw_credit
 from orchestrace.cli.earned import Asked, answer, as_number, earned, read_evidence
 from orchestrace.cli.files import GivenPath, read, write
+from orchestrace.cli.progress import counting
 from orchestrace.cli.screen import results, show_json, warn
 from orchestrace.cli.sessions import found
 from orchestrace.credit import (
@@ -22,6 +23,7 @@ from orchestrace.credit import (
     SHARE_METHODS,
     Game,
     Nest,
+    affordable_orders,
     assigned,
     closed_game,
     credits_of,
@@ -50,7 +52,7 @@ class _Wanted(NamedTuple):
     asked: Asked
     value: str | None
     nobody: float
-    orders: int
+    orders: int | None
     seed: int
 
 
@@ -76,8 +78,8 @@ class _Result(NamedTuple):
               "the rest. FILE: a table of values from replays.")  # fmt: skip
 @click.option("--nobody", type=float, default=0.0, show_default=True, help="With mask: the worth of no vote at all, as "
               "a chance of being right.")  # fmt: skip
-@click.option("--orders", type=click.IntRange(min=2), default=200, show_default=True,
-              help="Shuffled orders, where there are too many coalitions to ask for each.")  # fmt: skip
+@click.option("--orders", type=click.IntRange(min=2), help="Shuffled orders, where there are too many coalitions to "
+              "ask for each.  [default: up to 200, as many as take seconds]")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Starts the shuffling.")
 @click.option("--format", "format_", metavar="F", help="Name of the log format, where its content does not decide.")
 @click.option("-o", "--out", type=GivenPath(), metavar="FILE",
@@ -104,7 +106,7 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
         warn(f"wrote {out}")
     documents = [_document(result, wanted.unit) for result in credited]
     if as_json:
-        show_json(documents[0] if len(documents) == 1 else {"traces": documents})
+        show_json(documents[0] if len(reads) == 1 else {"traces": documents})
     else:
         draw_credit(results(), [(result.trace.trace_id, result.credit) for result in credited], unit=wanted.unit)
 
@@ -113,6 +115,8 @@ def _check(wanted: _Wanted) -> None:
     """Refuse what cannot be answered before anything is read."""
     if wanted.asked.reward is not None and wanted.asked.outcome is not None:
         raise click.UsageError("--reward and --outcome both say what was earned; give one")
+    if not 0 <= wanted.nobody <= 1:
+        raise click.UsageError(f"--nobody {wanted.nobody:g} is no chance of being right; give a number from 0 to 1")
     if wanted.method in COALITIONAL:
         table = wanted.value is not None and wanted.value not in ("mask", "replay")
         if wanted.value is None or (not table and wanted.asked.reward is None and wanted.asked.outcome is None):
@@ -136,16 +140,23 @@ def _check(wanted: _Wanted) -> None:
 
 def _shares(one: Read, wanted: _Wanted) -> Credit:
     nest, game = _game(one, wanted)
-    if wanted.method in FLAT_METHODS:
-        return flat_credit(one.trace, nest, game=game, method=FLAT_METHODS[wanted.method], unit=wanted.unit)
-    return ledger(
-        nest,
-        game,
-        unit=wanted.unit,
-        method=SHARE_METHODS[wanted.method],
-        rng=np.random.default_rng(wanted.seed),
-        orders=wanted.orders,
-    )
+    with counting(f"coalitions asked for, {one.trace.trace_id}") as one_more:
+
+        def value(leaves: frozenset[int]) -> float:
+            one_more()
+            return game.value(leaves)
+
+        watched = game._replace(value=value)
+        if wanted.method in FLAT_METHODS:
+            return flat_credit(one.trace, nest, game=watched, method=FLAT_METHODS[wanted.method], unit=wanted.unit)
+        return ledger(
+            nest,
+            watched,
+            unit=wanted.unit,
+            method=SHARE_METHODS[wanted.method],
+            rng=np.random.default_rng(wanted.seed),
+            orders=wanted.orders or affordable_orders(len(nest.leaves), len(one.trace.events)),
+        )
 
 
 def _rewards(one: Read, wanted: _Wanted) -> tuple[Reward, ...]:

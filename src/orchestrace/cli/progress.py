@@ -1,4 +1,4 @@
-"""The progress of a training run, with the gap closed so far: a bar on a terminal, elsewhere a line now and then."""
+"""The progress of long work: a bar or a count on a terminal, elsewhere a line now and then."""
 
 import contextlib
 import time
@@ -38,6 +38,27 @@ def training_progress(updates: int, *, clock: Callable[[], float] = time.monoton
             progress.update(task, completed=update, gap=_shown(gaps), rate=rate)
 
         yield advance
+
+
+@contextlib.contextmanager
+def counting(what: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[], None]]:
+    """A count on stderr; call what it yields once for each thing done. `what` names the things."""
+    console = notes()
+    done, told = 0, clock()
+    status = console.status(f"0 {what}") if console.is_terminal else None
+
+    def one_more() -> None:
+        nonlocal done, told
+        done += 1
+        if status is not None:
+            if done % 100 == 0:
+                status.update(f"{done:,} {what}")
+        elif clock() - told >= EVERY_S:
+            told = clock()
+            warn(f"{done:,} {what}")
+
+    with status or contextlib.nullcontext():
+        yield one_more
 
 
 def _lines(updates: int, clock: Callable[[], float]) -> Advance:

@@ -3,9 +3,6 @@
 Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to), `levels` (shares
 of units that nest); then the bridge: `nesting` (how the units of a trace nest), `coalition_games` (what a coalition is
 worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back).
-
-For games of many players or noisy values: `estimators`, `kernel`, and `coalition_value` (a value and an estimator by
-name).
 """
 
 from orchestrace.credit._evaluations import Evaluate
@@ -39,7 +36,7 @@ from orchestrace.credit.games import (
     value_vector,
 )
 from orchestrace.credit.kernel import kernel_shapley
-from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, ledger, rows_at
+from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, affordable_orders, ledger, rows_at
 from orchestrace.credit.levels import (
     MOST_COALITIONS,
     LevelShares,
@@ -51,6 +48,7 @@ from orchestrace.credit.levels import (
     winter,
 )
 from orchestrace.credit.methods.outcome import grpo, rloo
+from orchestrace.credit.mixing import Mixed, Mixer, mixed_values
 from orchestrace.credit.nesting import Nest, Unit, nesting
 from orchestrace.credit.objectives import OBJECTIVES, Objective, Surrogate, divergence, token_weights
 from orchestrace.credit.ranks import average_ranks, normal_quantiles, soft_ranks
@@ -77,6 +75,7 @@ from orchestrace.credit.replay_budget import (
 from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
 from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
+from orchestrace.credit.routing import agent_q_mix_rewards, puppeteer_rewards, puppeteer_step_costs
 from orchestrace.credit.running import Running, running_baselines
 from orchestrace.credit.shaping import (
     PairedRewards,
@@ -118,6 +117,15 @@ from orchestrace.credit.stopping import (
     stop_credit,
     stop_gradients,
 )
+from orchestrace.credit.text import (
+    JudgeCredit,
+    LangMARLCalls,
+    TextCredit,
+    TextCritic,
+    checked_texts,
+    judge_scores,
+    langmarl_calls,
+)
 
 __all__ = [
     "ADVANTAGE_METHODS",
@@ -148,8 +156,12 @@ __all__ = [
     "Evaluate",
     "Game",
     "GroupBaseline",
+    "JudgeCredit",
     "LambdaTargets",
+    "LangMARLCalls",
     "LevelShares",
+    "Mixed",
+    "Mixer",
     "Nest",
     "Objective",
     "PairedRewards",
@@ -169,12 +181,16 @@ __all__ = [
     "Standing",
     "StopCredit",
     "Surrogate",
+    "TextCredit",
+    "TextCritic",
     "Tree",
     "TreeCost",
     "Unit",
     "Voters",
     "advantages_from_shares",
+    "affordable_orders",
     "agent_equal_weights",
+    "agent_q_mix_rewards",
     "aligned",
     "anchor_balance",
     "anchor_values",
@@ -190,6 +206,7 @@ __all__ = [
     "chain_envelope",
     "chain_go_on_values",
     "chain_values",
+    "checked_texts",
     "closed_game",
     "coalitions",
     "connected_sets",
@@ -217,13 +234,16 @@ __all__ = [
     "implicit_reward_loss",
     "influence",
     "influence_aware",
+    "judge_scores",
     "kernel_shapley",
     "lambda_targets",
+    "langmarl_calls",
     "leave_one_out_value",
     "ledger",
     "loo_std_error",
     "low_value",
     "masked_vote",
+    "mixed_values",
     "myerson_value",
     "nested_tree_cost",
     "nesting",
@@ -240,6 +260,8 @@ __all__ = [
     "precedence_value",
     "prefix_labels",
     "process_rewards",
+    "puppeteer_rewards",
+    "puppeteer_step_costs",
     "replay_costs",
     "replay_plan_cost",
     "replicated",

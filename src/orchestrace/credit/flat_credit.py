@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from orchestrace.annotations import Credit, CreditRow, UnitKind
+from orchestrace.annotations import Credit, CreditRow, LedgerKind, UnitKind
 from orchestrace.credit._arrays import Bools
 from orchestrace.credit.coalition_games import Game
 from orchestrace.credit.games import banzhaf_value, leave_one_out_value, value_vector
@@ -25,10 +25,10 @@ def flat_credit(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, uni
     """The value of each leaf of a nesting, whatever the levels above it.
 
     Args:
-      trace: where the communication graph and the precedence come from.
+      trace: gives who spoke with whom, and what precedes what.
       nest: its leaves are the players.
       game: what a coalition of them is worth.
-      method: myerson takes agents alone, since it needs to know who spoke with whom.
+      method: myerson takes agents alone.
       unit: the unit asked for.
 
     Raises:
@@ -43,8 +43,10 @@ def flat_credit(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, uni
     shares = _values(trace, nest, game=game, method=method, unit=unit)
     # leave-one-out is relative to the team without the unit: it divides nothing
     adds_up = method != "loo"
+    parent: str | None = trace.trace_id if adds_up else None
+    above: LedgerKind | None = "team" if adds_up else None
     rows = tuple(
-        CreditRow(leaf.id, float(value), unit=leaf.kind, parent=trace.trace_id if adds_up else None)
+        CreditRow(leaf.id, float(value), unit=leaf.kind, parent=parent, parent_unit=above)
         for leaf, value in zip(nest.leaves, shares.values, strict=True)
     )
     top = (CreditRow(trace.trace_id, shares.total, unit="team"),) if adds_up and unit != "team" else ()

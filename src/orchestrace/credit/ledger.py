@@ -19,8 +19,12 @@ ShareMethod = Literal["winter", "owen", "shapley"]
 
 EXACT_COALITIONS = 20_000
 """Up to so many distinct coalitions the ledger asks for each once."""
+MOST_VISITS = 10**8
+"""Events looked at, over all coalitions of all orders: some seconds."""
 ORDERS = 200
 """Shuffled orders beyond that."""
+MOST_WRITTEN = 10**9
+"""From so many coalitions on their number is told as a power of 2: it can have thousands of digits."""
 
 
 def ledger(
@@ -41,28 +45,45 @@ def ledger(
       unit: the finest level that was asked for.
       method: winter: every level. owen: only the level above the leaves, as unions (roles of agents, agents of turns).
         shapley: no level at all. Three different values of one game, never to be mixed.
-      rng: shuffles the orders; not used where the shares are exact.
-      exact_up_to: distinct coalitions up to which every one is asked for.
-      orders: shuffled orders beyond that, at least 2.
+      rng: shuffles; not used where the shares are exact.
+      exact_up_to: distinct coalitions up to which each is asked for.
+      orders: shuffled orders beyond that.
     """
+    agents = _agents(nest)
     nest = _SHAPES[method](nest)
-    count = coalitions(nest.tree)
-    notes = list(nest.notes)
-    if count <= exact_up_to:
-        shares = winter(nest.tree, game.value)
-    else:
-        shares = sampled_winter(nest.tree, game.value, orders=orders, rng=rng, cache=True)
-        notes.append(f"estimated from {orders} shuffled orders: {count:,} coalitions are too many to ask for each")
+    shares, note = _shares(nest.tree, game, rng=rng, exact_up_to=exact_up_to, orders=orders)
     return Credit(
         unit=unit,
         method=method,
         kind="share",
         definition=game.definition,
-        rows=_rows(nest, shares),
+        rows=_rows(nest, shares, agents),
         residual=float(shares.shares[()]) - sum(float(shares.shares[path]) for path in _leaf_paths(nest)),
         model_calls=game.model_calls,
-        notes=tuple(notes),
+        notes=(*nest.notes, *note),
     )
+
+
+def affordable_orders(leaves: int, events: int) -> int:
+    """Shuffled orders that take about half a minute at most, between 2 and `ORDERS`.
+
+    Args:
+      leaves: of the nesting; each order asks for as many coalitions.
+      events: of the trace; each coalition looks at all of them.
+    """
+    return max(2, min(ORDERS, MOST_VISITS // max(leaves * events, 1)))
+
+
+def _shares(
+    tree: Tree, game: Game, *, rng: np.random.Generator, exact_up_to: int, orders: int
+) -> tuple[LevelShares[float], tuple[str, ...]]:
+    """The shares, and how they were estimated, if they were."""
+    count = coalitions(tree)
+    if count <= exact_up_to:
+        return winter(tree, game.value), ()
+    many = f"{count:,}" if count < MOST_WRITTEN else f"more than 2^{count.bit_length() - 1}"
+    note = f"estimated from {orders} shuffled orders: {many} coalitions are too many to ask for each"
+    return sampled_winter(tree, game.value, orders=orders, rng=rng, cache=True), (note,)
 
 
 def _unions(nest: Nest) -> Nest:
@@ -113,17 +134,11 @@ def rows_at(credit: Credit, unit: UnitKind) -> tuple[CreditRow, ...]:
     """The rows of one level of a ledger. The orchestrator's share is the sum of its agent's decisions."""
     if unit != "orchestrator":
         return tuple(row for row in credit.rows if row.unit == unit)
-    above = {row.unit_id: row for row in credit.rows if row.unit in ("agent", "turn")}
     decided: dict[str, list[CreditRow]] = {}
     for row in credit.rows:
-        if row.unit == "decision":
-            decided.setdefault(_agent_of(row, above), []).append(row)
+        if row.unit == "decision" and row.agent is not None:
+            decided.setdefault(row.agent, []).append(row)
     return tuple(_sum_of(agent, rows) for agent, rows in decided.items())
-
-
-def _agent_of(row: CreditRow, above: dict[str, CreditRow]) -> str:
-    parent = above[row.parent or ""]
-    return parent.unit_id if parent.unit == "agent" else parent.parent or ""
 
 
 def _sum_of(agent: str, rows: Sequence[CreditRow]) -> CreditRow:
@@ -135,10 +150,21 @@ def _sum_of(agent: str, rows: Sequence[CreditRow]) -> CreditRow:
         n=None if exact else rows[0].n,
         unit="orchestrator",
         parent=agent,
+        parent_unit="agent",
+        agent=agent,
     )
 
 
-def _rows(nest: Nest, shares: LevelShares[float]) -> tuple[CreditRow, ...]:
+def _agents(nest: Nest) -> dict[Unit, str]:
+    """The agent that each unit is, or is part of."""
+    found: dict[Unit, str] = {}
+    for path, unit in nest.units.items():
+        above = [nest.units[path[:depth]] for depth in range(len(path) + 1)]
+        found.update((unit, one.id) for one in above if one.kind == "agent")
+    return found
+
+
+def _rows(nest: Nest, shares: LevelShares[float], agents: Mapping[Unit, str]) -> tuple[CreditRow, ...]:
     errors = shares.std_errors or {}
     return tuple(
         CreditRow(
@@ -148,6 +174,8 @@ def _rows(nest: Nest, shares: LevelShares[float]) -> tuple[CreditRow, ...]:
             n=shares.n,
             unit=unit.kind,
             parent=nest.units[path[:-1]].id if path else None,
+            parent_unit=nest.units[path[:-1]].kind if path else None,
+            agent=agents.get(unit),
         )
         for path, unit in nest.units.items()
     )

@@ -80,18 +80,18 @@ def _cells(row: CreditRow, most: float, *, plain: bool) -> tuple[Text, Text, Tex
 
 def _indents(rows: Sequence[CreditRow]) -> list[int]:
     """How deep each row of a ledger stands; a row follows its parent."""
-    open_units: list[str] = []
+    above: list[tuple[str | None, str]] = []
     found = []
     for row in rows:
-        while open_units and open_units[-1] != row.parent:
-            open_units.pop()
-        found.append(len(open_units))
-        open_units.append(row.unit_id)
+        while above and above[-1] != (row.parent_unit, row.parent):
+            above.pop()
+        found.append(len(above))
+        above.append((row.unit, row.unit_id))
     return found
 
 
 def _bar(value: float, most: float, *, plain: bool) -> Text:
-    length = round(BAR * abs(value) / most) if most else 0
+    length = round(BAR * (abs(value) / most)) if most else 0
     return Text(("#" if plain else "█") * length, "green" if value > 0 else "red")
 
 
