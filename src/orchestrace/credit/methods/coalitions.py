@@ -45,20 +45,6 @@ def banzhaf(values: ArrayLike, *, definition: str = "") -> Shares:
     return games.banzhaf_value(values, definition=definition)
 
 
-def leave_one_out(values: ArrayLike, *, definition: str = "") -> Shares:
-    """What the team loses without each unit; counts twice what two units make together.
-
-    Source: folklore; the difference reward of the whole team
-    Unit: agent, role, turn, message, tool_call
-    Kind: value
-    Formula: LOO_i = v(N) − v(N∖i)
-    Data: v of N, of N without each unit, and of ∅
-    Evidence: textbook
-    Departures: none known
-    """
-    return games.leave_one_out_value(values, definition=definition)
-
-
 def myerson(values: ArrayLike, edges: Sequence[tuple[int, int]], *, definition: str = "") -> Shares:
     """Shapley where only units that are connected by who spoke with whom can work together.
 
