@@ -126,6 +126,8 @@ def test_common_draws_leave_only_the_difference():
     np.testing.assert_allclose(paired.values, 0.3)
     np.testing.assert_allclose(paired.sampling.std_error, 0, atol=1e-12)
     assert (branch_advantages(noise + 0.3, noise).sampling.std_error > 0.1).all()
+    by_hand = branch_advantages([[1.0, 3.0]], [[0.0, 0.0]], common_draws=True)  # differences 1 and 3: s² = 2, M = 2
+    assert by_hand.sampling.std_error == pytest.approx([1.0])
 
 
 def test_a_single_replay_has_no_known_error():
