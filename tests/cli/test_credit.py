@@ -148,10 +148,17 @@ def test_many_coalitions_are_told_shortly(tmp_path):
     assert "more than 2^41 coalitions" in run(*asked, "--orders", 2).out
 
 
-def test_an_enormous_reward_is_drawn(tmp_path):
-    team = written(tmp_path / "team.json", vote("A"), rewards={"team": 1e308})
-    done = run("credit", team, "--unit", "team", "--method", "shapley", "--reward", "team", "--value", "mask")
-    assert done.code == 0, done.err
+@pytest.mark.parametrize("words", [("shapley", "--value", "mask"), ("grpo",)])
+def test_an_enormous_reward_is_refused(tmp_path, words):
+    teams = [written(tmp_path / f"{i}.json", vote("A"), rewards={"team": (-1) ** i * 1.7e308}) for i in range(2)]
+    assert "too large" in refused("credit", *teams, "--unit", "team", "--reward", "team", "--method", *words)
+
+
+def test_an_enormous_value_is_refused(tmp_path):
+    team, table = written(tmp_path / "team.json", vote("A")), tmp_path / "values.json"
+    rows = [{"units": [], "value": -1.7e308}, {"units": ["vote"], "value": 1.7e308}]
+    table.write_text(json.dumps({"unit": "team", "definition": "replay", "values": rows}))
+    assert "too large" in refused("credit", team, "--unit", "team", "--method", "shapley", "--value", table)
 
 
 def test_an_agent_named_as_its_role_has_no_children(tmp_path):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrace.annotations import Credit, CreditRow, UnitKind
-from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.columns import LARGEST, Rows, rows
 from orchestrace.credit.results import Advantages
 from orchestrace.errors import InputError
 from orchestrace.trace import Spawn, Trace, Turn
@@ -52,10 +52,11 @@ def assigned(traces: Sequence[Trace], rewards: Sequence[float | None], *, unit: 
 
     Raises:
       ValueError: another unit.
-      InputError: no trace has both a reward and such a unit.
+      InputError: no trace has both a reward and such a unit, or a reward is too large to compare.
     """
     if unit not in ROW_UNITS:
         raise ValueError(f"no rows of unit {unit!r}; a row is one of {', '.join(ROW_UNITS)}")
+    _check_sizes(traces, rewards)
     found = [
         row
         for place, (trace, reward) in enumerate(zip(traces, rewards, strict=True))
@@ -110,6 +111,15 @@ def credits_of(
         else None
         for trace in range(traces)
     )
+
+
+def _check_sizes(traces: Sequence[Trace], rewards: Sequence[float | None]) -> None:
+    for trace, reward in zip(traces, rewards, strict=True):
+        if reward is not None and abs(reward) > LARGEST:
+            raise InputError(
+                f"trace {trace.trace_id!r} has the reward {reward:g}, too large to compare",
+                remedy=f"rewards go up to {LARGEST:g}",
+            )
 
 
 def _rows_of(place: int, trace: Trace, unit: UnitKind) -> list[_Row]:

@@ -176,7 +176,7 @@ def grouped(*keys: Ints) -> Ints:
 
 def _numbered(key: Ints) -> Ints:
     """[D] the rank of each value among the different ones. Values in a narrow range need no sort."""
-    low, high = key.min(initial=0), key.max(initial=0)
+    low, high = int(key.min(initial=0)), int(key.max(initial=0))
     if high - low <= 4 * len(key) + 1024:
         present = np.zeros(high - low + 1, np.int64)
         present[key - low] = 1
