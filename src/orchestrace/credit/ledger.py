@@ -54,8 +54,7 @@ def ledger(
         shares = winter(nest.tree, game.value)
     else:
         shares = sampled_winter(nest.tree, game.value, orders=orders, rng=rng, cache=True)
-        many = f"{count:,}" if count < MOST_WRITTEN else f"more than 2^{count.bit_length() - 1}"
-        notes.append(f"estimated from {orders} shuffled orders: {many} coalitions are too many to ask for each")
+        notes.append(f"estimated from {orders} shuffled orders: {_many(count)} are too many to ask for each")
     return Credit(
         unit=unit,
         method=method,
@@ -66,6 +65,10 @@ def ledger(
         model_calls=game.model_calls,
         notes=tuple(notes),
     )
+
+
+def _many(count: int) -> str:
+    return f"{count:,} coalitions" if count < MOST_WRITTEN else f"2^{count.bit_length() - 1} coalitions or more"
 
 
 def _unions(nest: Nest) -> Nest:
