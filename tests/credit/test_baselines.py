@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credit.batches import at, batches, keys_of
-from orchestrace.credit import GroupBaseline, rows
+from orchestrace.credit import GroupBaseline, grpo, rows
 from orchestrace.credit.baselines import grouped
 from orchestrace.credit.ranks import average_ranks, normal_quantiles, soft_ranks
 
@@ -320,3 +320,16 @@ def test_soft_rank_worked_example():
     soft = soft_ranks(values, temperature=0.1)
     assert soft == pytest.approx([3.964, 1.036, 2.5, 2.5], abs=1e-3)
     assert normal_quantiles(soft, 4) == pytest.approx([1.107, -1.107, 0, 0], abs=1e-3)
+
+
+def test_keys_are_whole_numbers_of_any_size():
+    ends = np.array([2**63 - 1, -(2**63), -5, -5], np.int64)
+    assert grouped(ends).tolist() == [2, 0, 1, 1]
+    with pytest.raises(ValueError, match="parent holds 18446744073709551615"):
+        rows([1.0], parent=np.array([2**64 - 1], np.uint64))
+
+
+def test_rewards_without_a_square_are_refused():
+    assert np.isfinite(grpo(rows([1e150, -1e150, 0.0])).values).all()
+    with pytest.raises(ValueError, match=r"rewards\[1\] is -1\.7e\+308"):
+        rows([1.0, -1.7e308])

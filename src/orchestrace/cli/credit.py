@@ -12,7 +12,7 @@ from orchestrace.adapters import Read
 from orchestrace.annotations import Annotations, Credit, Reward, UnitKind, Verdict, decode_coalitions, encode
 from orchestrace.cli.draw.credit import draw_credit
 from orchestrace.cli.earned import Asked, answer, as_number, earned, read_evidence
-from orchestrace.cli.files import GivenPath, read, write
+from orchestrace.cli.files import GivenPath, read, spare, write
 from orchestrace.cli.progress import counting
 from orchestrace.cli.screen import results, show_json, warn
 from orchestrace.cli.sessions import found
@@ -94,6 +94,7 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
     source = Asked(asked.pop("reward"), asked.pop("outcome"), read_evidence(asked.pop("evidence")))
     wanted = _Wanted(asked=source, **asked)
     _check(wanted)
+    spare(out, [*paths, Path(wanted.value or "mask")])
     reads = found(paths, format=format_).reads
     if wanted.method in COALITIONAL:
         credited = [_Result(one.trace, _shares(one, wanted), _rewards(one, wanted)) for one in reads]

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from orchestrace.adapters import Read
-from orchestrace.cli.files import GivenPath, write
+from orchestrace.cli.files import GivenPath, spare, write
 from orchestrace.cli.screen import show_json, warn
 from orchestrace.cli.sessions import found, withheld
 from orchestrace.errors import InputError
@@ -50,6 +50,7 @@ FORMS: Mapping[str, Callable[[Read], bytes]] = {
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: {trace_id, to, out, bytes}.")
 def export(*, path: Path, form: str, out: Path, format_: str | None, withhold: str | None, as_json: bool) -> None:
     """Write the session at TRACE (a log, a trace, a survey file) in another form."""
+    spare(out, [path])
     reads = found([path], format=format_).reads
     if len(reads) > 1:
         raise InputError(f"holds {len(reads)} sessions", path=str(path), remedy="name the file of one")

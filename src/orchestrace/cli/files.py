@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,17 @@ def read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path), remedy="check the path") from None
+
+
+def spare(out: Path | None, given: Iterable[Path | None]) -> None:
+    """Refuse to write over what is read; None stands for no file.
+
+    Raises:
+      InputError: `out` is one of the files given.
+    """
+    read_from = {os.path.realpath(path) for path in given if path is not None}
+    if out is not None and os.path.realpath(out) in read_from:
+        raise InputError("is the file that is read", path=str(out), remedy="write to another")
 
 
 def write(path: Path, data: bytes) -> Path:

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from orchestrace.adapters import Read, Skip
-from orchestrace.cli.files import GivenPath, write
+from orchestrace.cli.files import GivenPath, spare, write
 from orchestrace.cli.screen import ascii_only, results, show_json, warn
 from orchestrace.cli.sessions import began, found, newest_found, since, withheld
 from orchestrace.errors import InputError
@@ -50,6 +50,7 @@ def report(
     a folder one of Claude Code's.
     """
     known_prices = read_prices(prices) if prices else None
+    spare(html, [*paths, prices])
     looked_at = found(paths, format=format_) if paths else newest_found(format=format_)
     reads = looked_at.reads
     if since_ is not None:

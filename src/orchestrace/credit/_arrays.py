@@ -32,11 +32,13 @@ def ints(name: str, values: ArrayLike, *, like: tuple[str, int] | None = None, n
     """`values` as int64, for keys and counts.
 
     Raises:
-      ValueError: wrong shape, or values that are no whole numbers.
+      ValueError: wrong shape, or values that are no whole numbers of 64 bits with a sign.
     """
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iub":
         raise ValueError(f"{name} has dtype {array.dtype}; it must hold whole numbers")
+    if array.size and array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} holds {array.max()}; a key is less than 2^63")
     array = array.astype(np.int64)
     _shaped(name, array, like, ndim)
     return array

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrace.annotations import Credit, CreditRow, UnitKind
-from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.columns import LARGEST, Rows, rows
 from orchestrace.credit.results import Advantages
 from orchestrace.errors import InputError
 from orchestrace.trace import Spawn, Trace, Turn
@@ -49,22 +49,22 @@ def assigned(traces: Sequence[Trace], rewards: Sequence[float | None], *, unit: 
 
     Args:
       traces: lawful.
-      rewards: of each trace; None: not known.
+      rewards: of each; None: not known.
       unit: one of `ROW_UNITS`.
 
     Raises:
       ValueError: another unit.
-      InputError: no trace has both a reward and such a unit.
+      InputError: no trace has both a reward and such a unit, or a reward is too large to compare.
     """
     if unit not in ROW_UNITS:
         raise ValueError(f"no rows of unit {unit!r}; a row is one of {', '.join(ROW_UNITS)}")
+    missing = _checked(traces, rewards)
     found = [
         row
         for place, (trace, reward) in enumerate(zip(traces, rewards, strict=True))
         if reward is not None
         for row in _rows_of(place, trace, unit)
     ]
-    missing = sum(reward is None for reward in rewards)
     if not found:
         raise InputError(f"none of the {len(traces)} traces has both a reward and a {unit}")
     spawned_by = {(row.trace, row.unit_id): place for place, row in enumerate(found)}
@@ -142,6 +142,17 @@ def _notes(given: Assigned, advantages: Advantages, by_parent: bool) -> tuple[st
     if not np.any(advantages.values):
         notes.append("every advantage is 0: nothing would be learned from these rollouts")
     return tuple(notes)
+
+
+def _checked(traces: Sequence[Trace], rewards: Sequence[float | None]) -> int:
+    """How many traces have no reward."""
+    for trace, reward in zip(traces, rewards, strict=True):
+        if reward is not None and abs(reward) > LARGEST:
+            raise InputError(
+                f"trace {trace.trace_id!r} has the reward {reward:g}, too large to compare",
+                remedy=f"rewards go up to {LARGEST:g}",
+            )
+    return sum(reward is None for reward in rewards)
 
 
 def _rows_of(place: int, trace: Trace, unit: UnitKind) -> list[_Row]:

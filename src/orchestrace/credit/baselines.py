@@ -26,8 +26,6 @@ ROUNDING = 1e-12
 """A group whose deviation is no more than this share of its largest reward has none: what is left is rounding."""
 DROWNED = 1e-6
 """Nor has one whose deviation is no more than this share of `eps`, which would drown it anyway."""
-LARGEST = 1e150
-"""Rewards beyond this have squares without a finite sum."""
 
 
 class Voters(NamedTuple):
@@ -127,7 +125,7 @@ class GroupBaseline:
           values: [D] a critic's, in place of the group's own baseline; the scale stays.
 
         Raises:
-          ValueError: values that do not fit, or that a scale of ranks has no use for; rewards beyond 1e150.
+          ValueError: values that do not fit, or that a scale of ranks has no use for.
         """
         if self.scale == "rank":
             return self._ranked(rows, values)
@@ -169,13 +167,7 @@ class GroupBaseline:
 
         Args:
           rows: D rows.
-
-        Raises:
-          ValueError: rewards beyond 1e150.
         """
-        beyond = np.flatnonzero(np.abs(rows.rewards) > LARGEST)
-        if beyond.size:
-            raise ValueError(f"rewards[{beyond[0]}] is {rows.rewards[beyond[0]]}; statistics take up to {LARGEST:g}")
         groups = grouped(*(getattr(rows, key) for key in self.key))
         if self.weighting == "row":
             return _voters(rows.rewards, groups, np.arange(len(rows), dtype=np.int64))

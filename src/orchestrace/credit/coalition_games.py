@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from orchestrace.annotations import CoalitionValues
+from orchestrace.credit.columns import LARGEST
 from orchestrace.credit.nesting import Nest
 from orchestrace.errors import InputError
 from orchestrace.trace import Aggregate, Message, Return, ToolResult, Trace, Turn
@@ -116,8 +117,10 @@ def masked_vote(
       nobody: what an election without votes is worth, v(∅): 0, or the chance of a guess.
 
     Raises:
-      InputError: no aggregate of the trace is a vote, or a vote's text is not known.
+      InputError: no aggregate of the trace is a vote, a vote's text is not known, or the reward is too large to divide.
     """
+    if abs(reward) > LARGEST:
+        raise InputError(f"the reward {reward:g} is too large to divide", remedy=f"rewards go up to {LARGEST:g}")
     ballots = _ballots(trace)
     unknown = next((name for name in ballots if name not in answers), None)
     if unknown is not None:
@@ -169,7 +172,8 @@ def table_game(table: CoalitionValues, nest: Nest) -> Game:
     """The game whose values were worked out elsewhere, by a replay or a critic.
 
     Raises:
-      InputError: the table names a unit that is no leaf here, or, when asked, lacks a coalition.
+      InputError: the table names a unit that is no leaf here, holds a value too large to divide, or, when asked, lacks
+        a coalition.
     """
     names = [leaf.id for leaf in nest.leaves]
     places = {name: place for place, name in enumerate(names)}
@@ -180,6 +184,8 @@ def table_game(table: CoalitionValues, nest: Nest) -> Game:
             known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             raise InputError(f"the values name the {table.unit} {strange!r}, which the trace lacks",
                              remedy=f"it has {known}")  # fmt: skip
+        if abs(row.value) > LARGEST:
+            raise InputError(f"the value {row.value:g} is too large to divide", remedy=f"values go up to {LARGEST:g}")
         values[frozenset(places[name] for name in row.units)] = row.value
 
     def value(leaves: frozenset[int]) -> float:

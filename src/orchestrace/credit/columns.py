@@ -39,11 +39,15 @@ class Rows:
 _KEYS = tuple(f.name for f in fields(Rows) if f.name != "rewards")
 
 
+LARGEST = 1e150
+"""Larger rewards have no square, so no deviation."""
+
+
 def rows(rewards: ArrayLike, **keys: ArrayLike) -> Rows:
     """Checked columns.
 
     Args:
-      rewards: [D] finite.
+      rewards: [D] finite, no larger than `LARGEST`.
       **keys: any of Rows' other columns, [D]. Where left out: one task; each row a rollout of its own; one agent; one
         role; turn 0; every context its own; no parent.
 
@@ -51,6 +55,9 @@ def rows(rewards: ArrayLike, **keys: ArrayLike) -> Rows:
       ValueError: a name that is no column, or columns that do not fit each other.
     """
     given = floats("rewards", rewards)
+    beyond = np.flatnonzero(np.abs(given) > LARGEST)
+    if beyond.size:
+        raise ValueError(f"rewards[{beyond[0]}] is {given[beyond[0]]:g}; they must not be larger than {LARGEST:g}")
     unknown = sorted(set(keys) - set(_KEYS))
     if unknown:
         raise ValueError(f"no such column {unknown[0]!r}; the columns are {', '.join(_KEYS)}")

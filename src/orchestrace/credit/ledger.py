@@ -81,9 +81,12 @@ def _shares(
     count = coalitions(tree)
     if count <= exact_up_to:
         return winter(tree, game.value), ()
-    many = f"{count:,}" if count < MOST_WRITTEN else f"more than 2^{count.bit_length() - 1}"
-    note = f"estimated from {orders} shuffled orders: {many} coalitions are too many to ask for each"
+    note = f"estimated from {orders} shuffled orders: {_many(count)} are too many to ask for each"
     return sampled_winter(tree, game.value, orders=orders, rng=rng, cache=True), (note,)
+
+
+def _many(count: int) -> str:
+    return f"{count:,} coalitions" if count < MOST_WRITTEN else f"2^{count.bit_length() - 1} coalitions or more"
 
 
 def _unions(nest: Nest) -> Nest:

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrace.annotations import Credit, CreditRow, UnitKind
+from orchestrace.cli.draw.columns import Column, table
 from orchestrace.cli.screen import ascii_only, said
 
 BAR = 16
@@ -25,57 +26,58 @@ def draw_credit(console: Console, credited: Sequence[tuple[str, Credit]], *, uni
     plain = ascii_only(console)
     if credited[0][1].kind == "share":
         for trace_id, credit in credited:
-            _section(console, f"{trace_id}: {credit.method} shares", credit, _ledger(credit, plain=plain))
+            _section(
+                console,
+                f"{trace_id}: {credit.method} shares",
+                credit,
+                _ledger(credit, width=console.width, plain=plain),
+            )
         return
     first = credited[0][1]
     several = len(credited) > 1
     title = f"{first.method} advantages" + (f" of {len(credited)} traces" if several else f": {credited[0][0]}")
-    _section(console, title, first, _compared(credited, unit, plain=plain, several=several and unit != "team"))
+    drawn = _compared(credited, unit, width=console.width, plain=plain, several=several and unit != "team")
+    _section(console, title, first, drawn)
     more = sum(len(credit.rows) for _, credit in credited) - MOST_ROWS
     if more > 0:
         console.print(said(f"and {more:,} more rows; --json lists them all", "dim"))
 
 
-def _section(console: Console, title: str, credit: Credit, table: Table) -> None:
+def _section(console: Console, title: str, credit: Credit, drawn: Table) -> None:
     console.print(said(title, "bold"))
     console.print(said(credit.definition, "dim"))
-    console.print(table)
+    console.print(drawn)
     for note in _notes(credit):
         console.print(said(note, "dim"))
     console.print()
 
 
-def _ledger(credit: Credit, *, plain: bool) -> Table:
-    drawn = _drawn("Unit", "", "Share", "±", "")
+def _ledger(credit: Credit, *, width: int, plain: bool) -> Table:
     rows = credit.rows[:MOST_ROWS]
+    names = [said("  " * indent + row.unit_id) for row, indent in zip(rows, _indents(rows), strict=True)]
+    kinds = [Text((row.unit or "").replace("_", " "), "dim") for row in rows]
+    columns = [Column("Unit", names, "left", least=10), Column("", kinds, "left", gives_way=2)]
+    return table([*columns, *_numbers("Share", rows, plain=plain)], width=width)
+
+
+def _compared(
+    credited: Sequence[tuple[str, Credit]], unit: UnitKind, *, width: int, plain: bool, several: bool
+) -> Table:
+    both = [(trace_id, row) for trace_id, credit in credited for row in credit.rows][:MOST_ROWS]
+    rows = [row for _, row in both]
+    columns = [Column("Trace", [said(name, "dim") for name, _ in both], "left", gives_way=1)] if several else []
+    columns.append(Column(unit.replace("_", " ").capitalize(), [said(row.unit_id) for row in rows], "left", least=10))
+    return table([*columns, *_numbers("Advantage", rows, plain=plain)], width=width)
+
+
+def _numbers(title: str, rows: Sequence[CreditRow], *, plain: bool) -> list[Column]:
+    """The value, its error where one is known, and a bar, which gives way first."""
     most = max((abs(row.value) for row in rows), default=0.0)
-    for row, indent in zip(rows, _indents(rows), strict=True):
-        name = said("  " * indent + row.unit_id)
-        kind = Text((row.unit or "").replace("_", " "), "dim")
-        drawn.add_row(name, kind, *_cells(row, most, plain=plain))
-    return drawn
-
-
-def _compared(credited: Sequence[tuple[str, Credit]], unit: UnitKind, *, plain: bool, several: bool) -> Table:
-    rows = [(trace_id, row) for trace_id, credit in credited for row in credit.rows][:MOST_ROWS]
-    most = max((abs(row.value) for _, row in rows), default=0.0)
-    drawn = _drawn(*(["Trace"] if several else []), unit.replace("_", " ").capitalize(), "Advantage", "±", "")
-    for trace_id, row in rows:
-        names = [said(trace_id, "dim")] if several else []
-        drawn.add_row(*names, said(row.unit_id), *_cells(row, most, plain=plain))
-    return drawn
-
-
-def _drawn(*titles: str) -> Table:
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in titles:
-        drawn.add_column(title, justify="right" if title in ("Share", "Advantage", "±") else "left", no_wrap=True)
-    return drawn
-
-
-def _cells(row: CreditRow, most: float, *, plain: bool) -> tuple[Text, Text, Text]:
-    error = "" if row.std_error is None else f"{row.std_error:.4f}"
-    return Text(f"{row.value:+.4f}"), Text(error, "dim"), _bar(row.value, most, plain=plain)
+    columns = [Column(title, [Text(f"{row.value:+.4f}") for row in rows])]
+    if any(row.std_error is not None for row in rows):
+        errors = ["" if row.std_error is None else f"{row.std_error:.4f}" for row in rows]
+        columns.append(Column("+/-" if plain else "±", [Text(error, "dim") for error in errors], gives_way=3))
+    return [*columns, Column("", [_bar(row.value, most, plain=plain) for row in rows], "left", gives_way=4)]
 
 
 def _indents(rows: Sequence[CreditRow]) -> list[int]:
