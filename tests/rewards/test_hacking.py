@@ -403,6 +403,30 @@ def test_noise_is_no_trend():
     assert trend([0.0] * 4 + [1.0] * 4) == Trend(0.0, 1.0, 0.0)
 
 
+def only(*arguments, **more):
+    (finding,) = (f for f in detect(*arguments, **more) if f.known)
+    return finding
+
+
+def test_what_was_measured_is_in_the_finding():
+    def farmed(k, name):
+        return rollout(name, workers=2 + k // 2), graded(name, 0.5)
+
+    assert only(*batch(16, farmed)).value == 7.5 - 3.5
+    colluding = only(*batch(16, lambda k, name: (rollout(name), judged(name, 0.5 + 0.03 * k, 0.5))))
+    assert colluding.value == pytest.approx(0.845 - 0.605)
+    traces_, _, paid = mixed([0.1] * 8 + [2.0] * 8, FLIPS, SLOW_FLIPS)
+    grown = only(traces_, rewards=paid)
+    assert (grown.units, grown.value) == (("extra",), pytest.approx(4 / 5 - 1 / 101))
+
+
+def test_eight_traces_are_the_least():
+    traces_, _, paid = mixed([10.0] * 8, FLIPS[:8], SLOW_FLIPS[:8])
+    assert "drowned_channels" in found(traces_, None, paid)
+    assert "weight_drift" not in found(traces_, None, paid, known=False)
+    assert {"drowned_channels", "weight_drift"} <= set(found(traces_[:7], None, paid, known=False))
+
+
 def test_the_small_team_has_one_flaw():
     assert isinstance(tool.tool_status(EMPTY, Evidence()), Unavailable)
     assert found([small_team()]) == {"undelivered_messages": ["1 of 1 messages never arrived."]}

@@ -162,6 +162,11 @@ def test_split_correctness_without_labels():
     assert isinstance(orchestration.split_correctness(silent, NOTHING), Unavailable)
 
 
+def test_labels_that_leave_out_an_order_or_the_task_do_not_count():
+    for some in ({"t": ("x",), "main.1": ("x",)}, {"main.1": ("x",), "main.2": ("x",)}):
+        assert why(orchestration.split_correctness(TRACE, Evidence(labels=some))).endswith("returned texts came twice")
+
+
 def test_aggregation_quality():
     # verdicts: aggregate .9, inputs .7 and .4
     assert values(orchestration.aggregation_quality(TRACE, EVIDENCE)) == {"main.4": 0.9 - 0.7}

@@ -95,6 +95,7 @@ def test_fold_without_data():
     assert isinstance(fold_penalty(bare, NOTHING, context_limit=9), Unavailable)
     assert isinstance(fold_reward(bare, EVIDENCE, context_limit=9), Unavailable)
     assert fold_reward(TRACE, NOTHING, context_limit=9).why == "the evidence grades no team of this trace"
+    assert values(fold_penalty(TRACE, NOTHING, context_limit=1)) == {"main.0": 0.0, "main.3": -1.0}
     with pytest.raises(ValueError, match="context_limit is 0"):
         fold_penalty(TRACE, NOTHING, context_limit=0)
 

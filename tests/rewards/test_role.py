@@ -47,6 +47,12 @@ def told(right, score, *, corrected=1.0, valid=True):
         (told(0.0, 0.1), {"solver.0": 0, "verifier.0": 1, "corrector.0": 1}),
         (told(0.0, 0.9, corrected=0.0), {"solver.0": 0, "verifier.0": 0, "corrector.0": 0}),
         (told(1.0, 0.9), {"solver.0": 1, "verifier.0": 1, "corrector.0": 1}),
+        (
+            told(0.5, 0.5, corrected=0.5),
+            {"solver.0": 1, "verifier.0": 1, "corrector.0": 1},
+        ),  # from a half on it is right
+        (told(0.5, 0.4), {"solver.0": 1, "verifier.0": 0, "corrector.0": 1}),
+        (told(0.4, 0.5), {"solver.0": 0, "verifier.0": 0, "corrector.0": 1}),
         (told(1.0, 0.9, valid=False), {"solver.0": 1, "verifier.0": 0, "corrector.0": 1}),
     ],
 )
