@@ -57,9 +57,7 @@ def report(
         reads = since(reads, since_, now=datetime.now(UTC))
         if not reads:
             raise InputError(f"no session began since {since_}", place="--since", remedy="go back further")
-    if withhold:
-        reads = tuple(map(withheld, reads))
-    reads = tuple(sorted(reads, key=_newest_first))
+    reads = tuple(sorted(map(withheld, reads) if withhold else reads, key=_newest_first))
     reports = [report_of(read.trace, blobs=read.blobs, prices=known_prices) for read in reads]
     if html is not None:
         _write_page(html, reports, reads)
