@@ -11,7 +11,7 @@ demo: $(STAMP)
 	@$(BIN)/orchestrace demo
 
 test: $(STAMP)
-	@echo "The tests: about three minutes on two cores."
+	@echo "The tests: about four minutes on two cores."
 	@$(BIN)/python -m pytest
 
 test-long: $(STAMP)
@@ -35,6 +35,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/graph.py
 	@$(BIN)/python benchmarks/codec.py
 	@$(BIN)/python benchmarks/startup.py
+	@$(BIN)/python benchmarks/credit.py
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("orchestrace needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + "; run make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
