@@ -21,9 +21,9 @@ from orchestrace.credit import (
     running_baselines,
     step_returns,
 )
-from orchestrace.credit.alignment import picked, roots
-from orchestrace.credit.anchors import turns_left
-from orchestrace.credit.baselines import GroupBaseline
+from orchestrace.credit.groups.alignment import picked, roots
+from orchestrace.credit.groups.anchors import turns_left
+from orchestrace.credit.groups.baselines import GroupBaseline
 
 owners = st.lists(st.integers(-2, 3), max_size=12)
 

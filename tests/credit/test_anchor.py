@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit.anchor import anchor_balance, anchor_values, other_success
+from orchestrace.credit.steps.anchor import anchor_balance, anchor_values, other_success
 
 numbers = st.floats(-5, 5)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from credit.batches import at, batches, keys_of
 from orchestrace.credit import GroupBaseline, grpo, rows
-from orchestrace.credit.baselines import grouped
-from orchestrace.credit.ranks import average_ranks, normal_quantiles, soft_ranks
+from orchestrace.credit.groups.baselines import grouped
+from orchestrace.credit.groups.ranks import average_ranks, normal_quantiles, soft_ranks
 
 EXAMPLE = [1, 0, 0, 1, 1, 0, 0, 0]
 

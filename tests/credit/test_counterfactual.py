@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit.counterfactual import (
+from orchestrace.credit.counterfactuals.counterfactual import (
     branch_advantages,
     difference_advantages,
     policy_advantages,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from credit.teams import research, vote
 from orchestrace.annotations import CoalitionValue, CoalitionValues
 from orchestrace.credit import closed_game, ledger, masked_vote, nesting, rows_at, said, table_game
-from orchestrace.credit.coalition_games import Coalition, Game
+from orchestrace.credit.traces.coalition_games import Coalition, Game
 from orchestrace.errors import InputError
 from orchestrace.testing.strategies import traces
 from orchestrace.trace import Agent, Aggregate, Builder, Spawn, Stop, ToolResult, Turn

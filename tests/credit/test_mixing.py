@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit.mixing import Mixer, mixed_values
-from orchestrace.credit.routing import agent_q_mix_rewards, puppeteer_rewards, puppeteer_step_costs
+from orchestrace.credit.counterfactuals.mixing import Mixer, mixed_values
+from orchestrace.credit.counterfactuals.routing import agent_q_mix_rewards, puppeteer_rewards, puppeteer_step_costs
 
 seeds = st.integers(0, 2**32 - 1)
 

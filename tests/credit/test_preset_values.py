@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from orchestrace.credit.counterfactuals.mixing import Mixer
+from orchestrace.credit.counterfactuals.text import TextCredit
 from orchestrace.credit.methods import counterfactuals, stopping, texts, values
-from orchestrace.credit.mixing import Mixer
-from orchestrace.credit.text import TextCredit
 
 FILES = (counterfactuals, stopping, texts, values)
 LABELS = ("Source", "Unit", "Kind", "Formula", "Data", "Evidence", "Departures")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from credit.batches import ONE_VOTE, PRESETS, at, batches, keys_of, moved
 from orchestrace.credit import ADVANTAGE_METHODS, methods, rows
-from orchestrace.credit.baselines import grouped
+from orchestrace.credit.groups.baselines import grouped
 
 FEWER = settings(max_examples=max(settings.default.max_examples // 4, 1))
 """There are many methods."""

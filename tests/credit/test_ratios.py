@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit.objectives import OBJECTIVES, Objective, divergence, token_weights
-from orchestrace.credit.ratios import Ratio
+from orchestrace.credit.losses.objectives import OBJECTIVES, Objective, divergence, token_weights
+from orchestrace.credit.losses.ratios import Ratio
 
 LOGS = st.floats(-2, 0)
 AGGREGATIONS = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from orchestrace.credit.redistribution import (
+from orchestrace.credit.steps.redistribution import (
     brier_score,
     calibration_error,
     difference_shares,

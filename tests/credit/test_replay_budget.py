@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit.replay_budget import (
+from orchestrace.credit.counterfactuals.replay_budget import (
     evaluations_to_resolve,
     loo_std_error,
     nested_tree_cost,

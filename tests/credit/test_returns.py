@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit import SequentialGAE, discounted, gae, returns, whitened
+from orchestrace.credit import SequentialGAE, discounted, gae, whitened
 from orchestrace.credit.methods.sequences import marft_agents
+from orchestrace.credit.steps import returns
 
 NUMBERS = st.floats(-3, 3)
 SHARES = st.sampled_from([0.0, 0.3, 0.95, 1.0])

@@ -11,18 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrace.credit import rows
-from orchestrace.credit.methods.messages import c3, collab_ui, comas, maporl, mars2, marti
-from orchestrace.credit.methods.sequences import ippo, maac_cc, maac_dc, mappo, marft_agents, ppo, turn_ppo
-from orchestrace.credit.methods.sets import srpo
-from orchestrace.credit.shaping import (
-    history_shaped,
-    implicit_process_rewards,
-    implicit_reward_loss,
-    influence_aware,
-    paired,
-    tree_shaped,
-)
-from orchestrace.credit.siblings import (
+from orchestrace.credit.groups.siblings import (
     ContextKey,
     SiblingLOO,
     context_key,
@@ -31,6 +20,17 @@ from orchestrace.credit.siblings import (
     influence,
     node_rewards,
     within_context_variance,
+)
+from orchestrace.credit.methods.messages import c3, collab_ui, comas, maporl, mars2, marti
+from orchestrace.credit.methods.sequences import ippo, maac_cc, maac_dc, mappo, marft_agents, ppo, turn_ppo
+from orchestrace.credit.methods.sets import srpo
+from orchestrace.credit.steps.shaping import (
+    history_shaped,
+    implicit_process_rewards,
+    implicit_reward_loss,
+    influence_aware,
+    paired,
+    tree_shaped,
 )
 
 NUMBERS = st.floats(-3, 3)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credit.voting_chain import Votes
-from orchestrace.credit.stop_bounds import (
+from orchestrace.credit.stops.stop_bounds import (
     ContinuationFit,
     continuation_fit,
     continuation_values,
@@ -16,7 +16,7 @@ from orchestrace.credit.stop_bounds import (
     high_value,
     low_value,
 )
-from orchestrace.credit.stopping import greedy_stops, snell_values
+from orchestrace.credit.stops.stopping import greedy_stops, snell_values
 
 BEST = {0.002: 0.90565, 0.01: 0.83301, 0.03: 0.75234}
 

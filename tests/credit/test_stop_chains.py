@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credit.voting_chain import Votes
-from orchestrace.credit.stop_chains import chain_envelope, chain_go_on_values, chain_values
+from orchestrace.credit.stops.stop_chains import chain_envelope, chain_go_on_values, chain_values
 from orchestrace.envs import by_name
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credit.voting_chain import Votes
-from orchestrace.credit.stopping import (
+from orchestrace.credit.stops.stopping import (
     greedy_stops,
     hindsight_stops,
     lambda_targets,

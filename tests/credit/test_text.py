@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit.text import JudgeCredit, TextCredit, checked_texts, judge_scores, langmarl_calls
+from orchestrace.credit.counterfactuals.text import JudgeCredit, TextCredit, checked_texts, judge_scores, langmarl_calls
 
 TEAMS = {"t1": ("planner", "coder"), "t2": ("planner",)}
 WORDS = [

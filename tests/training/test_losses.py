@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrace.credit.objectives import Objective, token_weights
+from orchestrace.credit.losses.objectives import Objective, token_weights
 from orchestrace.training.losses import clipped_surrogate, entropy, policy_gradient_loss, value_loss
 
 numbers = st.floats(-3, 3, allow_nan=False)

@@ -1,32 +1,17 @@
 """Who earned the result: credit as arithmetic on arrays, and the bridge to traces.
 
-Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to), `levels` (shares
-of units that nest); then the bridge: `nesting` (how the units of a trace nest), `coalition_games` (what a coalition is
-worth), `ledger` (one share for every unit at every level), `assign` (traces to columns and back).
+Reading order: `results` (three kinds that must never be mixed), `columns` (what credit is given to); the arithmetic in
+`groups` (baselines), `steps` (returns, redistribution), `stops`, `coalitions` (values, units within units),
+`counterfactuals`, `losses` (ratios, objectives); `methods` (what was published, by name); then the bridge, `traces`
+(how units nest, what a coalition is worth, the ledger: one share for every unit at every level).
 """
 
-from orchestrace.credit._evaluations import Evaluate
-from orchestrace.credit._game import causally_closed
-from orchestrace.credit._vectors import MOST_PLAYERS
-from orchestrace.credit.alignment import Compared, advantages_from_shares, agent_equal_weights, aligned, one_reward_each
-from orchestrace.credit.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
-from orchestrace.credit.anchors import anchored, step_returns
-from orchestrace.credit.assign import ROW_UNITS, Assigned, assigned, credits_of
-from orchestrace.credit.baselines import GroupBaseline, Standing, Voters
-from orchestrace.credit.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS, AdvantageMethod
-from orchestrace.credit.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
-from orchestrace.credit.coalition_value import VALUE_ESTIMATORS, VALUE_KINDS, CoalitionValue
-from orchestrace.credit.columns import Rows, rows
-from orchestrace.credit.counterfactual import (
-    SampleBaseline,
-    branch_advantages,
-    difference_advantages,
-    policy_advantages,
-    sampled_advantages,
-)
-from orchestrace.credit.estimators import banzhaf_msr, permutation_shapley, replicated, stratified_shapley
-from orchestrace.credit.flat_credit import flat_credit
-from orchestrace.credit.games import (
+from orchestrace.credit.coalitions._evaluations import Evaluate
+from orchestrace.credit.coalitions._game import causally_closed
+from orchestrace.credit.coalitions._vectors import MOST_PLAYERS
+from orchestrace.credit.coalitions.coalition_value import VALUE_ESTIMATORS, VALUE_KINDS, CoalitionValue
+from orchestrace.credit.coalitions.estimators import banzhaf_msr, permutation_shapley, replicated, stratified_shapley
+from orchestrace.credit.coalitions.games import (
     banzhaf_value,
     leave_one_out_value,
     owen_value,
@@ -35,9 +20,8 @@ from orchestrace.credit.games import (
     union_sets,
     value_vector,
 )
-from orchestrace.credit.kernel import kernel_shapley
-from orchestrace.credit.ledger import EXACT_COALITIONS, ORDERS, affordable_orders, ledger, rows_at
-from orchestrace.credit.levels import (
+from orchestrace.credit.coalitions.kernel import kernel_shapley
+from orchestrace.credit.coalitions.levels import (
     MOST_COALITIONS,
     LevelShares,
     Path,
@@ -47,13 +31,61 @@ from orchestrace.credit.levels import (
     units,
     winter,
 )
+from orchestrace.credit.coalitions.restricted import connected_sets, down_sets, myerson_value, precedence_value
+from orchestrace.credit.columns import Rows, rows
+from orchestrace.credit.counterfactuals.counterfactual import (
+    SampleBaseline,
+    branch_advantages,
+    difference_advantages,
+    policy_advantages,
+    sampled_advantages,
+)
+from orchestrace.credit.counterfactuals.mixing import Mixed, Mixer, mixed_values
+from orchestrace.credit.counterfactuals.replay_budget import (
+    TreeCost,
+    evaluations_to_resolve,
+    loo_std_error,
+    nested_tree_cost,
+    replay_costs,
+    replay_plan_cost,
+)
+from orchestrace.credit.counterfactuals.routing import agent_q_mix_rewards, puppeteer_rewards, puppeteer_step_costs
+from orchestrace.credit.counterfactuals.text import (
+    JudgeCredit,
+    LangMARLCalls,
+    TextCredit,
+    TextCritic,
+    checked_texts,
+    judge_scores,
+    langmarl_calls,
+)
+from orchestrace.credit.groups.alignment import (
+    Compared,
+    advantages_from_shares,
+    agent_equal_weights,
+    aligned,
+    one_reward_each,
+)
+from orchestrace.credit.groups.anchors import anchored, step_returns
+from orchestrace.credit.groups.baselines import GroupBaseline, Standing, Voters
+from orchestrace.credit.groups.ranks import average_ranks, normal_quantiles, soft_ranks
+from orchestrace.credit.groups.running import Running, running_baselines
+from orchestrace.credit.groups.siblings import (
+    ContextKey,
+    SiblingLOO,
+    context_key,
+    context_numbers,
+    fidelity,
+    influence,
+    node_rewards,
+    within_context_variance,
+)
+from orchestrace.credit.losses.objectives import OBJECTIVES, Objective, Surrogate, divergence, token_weights
+from orchestrace.credit.losses.ratios import Ratio, Ratios
 from orchestrace.credit.methods.outcome import grpo, rloo
-from orchestrace.credit.mixing import Mixed, Mixer, mixed_values
-from orchestrace.credit.nesting import Nest, Unit, nesting
-from orchestrace.credit.objectives import OBJECTIVES, Objective, Surrogate, divergence, token_weights
-from orchestrace.credit.ranks import average_ranks, normal_quantiles, soft_ranks
-from orchestrace.credit.ratios import Ratio, Ratios
-from orchestrace.credit.redistribution import (
+from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
+from orchestrace.credit.steps.anchor import AnchorBalance, anchor_balance, anchor_values, other_success
+from orchestrace.credit.steps.redistribution import (
     Correction,
     PrefixLabels,
     ProcessForm,
@@ -64,20 +96,8 @@ from orchestrace.credit.redistribution import (
     prefix_labels,
     process_rewards,
 )
-from orchestrace.credit.replay_budget import (
-    TreeCost,
-    evaluations_to_resolve,
-    loo_std_error,
-    nested_tree_cost,
-    replay_costs,
-    replay_plan_cost,
-)
-from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
-from orchestrace.credit.results import EXACT, Advantages, Sampling, ShapedRewards, Shares
-from orchestrace.credit.returns import Estimates, SequentialGAE, discounted, gae, whitened
-from orchestrace.credit.routing import agent_q_mix_rewards, puppeteer_rewards, puppeteer_step_costs
-from orchestrace.credit.running import Running, running_baselines
-from orchestrace.credit.shaping import (
+from orchestrace.credit.steps.returns import Estimates, SequentialGAE, discounted, gae, whitened
+from orchestrace.credit.steps.shaping import (
     PairedRewards,
     history_shaped,
     implicit_process_rewards,
@@ -86,17 +106,7 @@ from orchestrace.credit.shaping import (
     paired,
     tree_shaped,
 )
-from orchestrace.credit.siblings import (
-    ContextKey,
-    SiblingLOO,
-    context_key,
-    context_numbers,
-    fidelity,
-    influence,
-    node_rewards,
-    within_context_variance,
-)
-from orchestrace.credit.stop_bounds import (
+from orchestrace.credit.stops.stop_bounds import (
     Bound,
     ContinuationFit,
     continuation_fit,
@@ -105,8 +115,8 @@ from orchestrace.credit.stop_bounds import (
     high_value,
     low_value,
 )
-from orchestrace.credit.stop_chains import Envelope, chain_envelope, chain_go_on_values, chain_values
-from orchestrace.credit.stopping import (
+from orchestrace.credit.stops.stop_chains import Envelope, chain_envelope, chain_go_on_values, chain_values
+from orchestrace.credit.stops.stopping import (
     LambdaTargets,
     StopCredit,
     greedy_stops,
@@ -117,15 +127,12 @@ from orchestrace.credit.stopping import (
     stop_credit,
     stop_gradients,
 )
-from orchestrace.credit.text import (
-    JudgeCredit,
-    LangMARLCalls,
-    TextCredit,
-    TextCritic,
-    checked_texts,
-    judge_scores,
-    langmarl_calls,
-)
+from orchestrace.credit.traces.assign import ROW_UNITS, Assigned, assigned, credits_of
+from orchestrace.credit.traces.by_name import ADVANTAGE_METHODS, FLAT_METHODS, SHARE_METHODS, AdvantageMethod
+from orchestrace.credit.traces.coalition_games import Coalition, Game, closed_game, masked_vote, said, table_game
+from orchestrace.credit.traces.flat_credit import flat_credit
+from orchestrace.credit.traces.ledger import EXACT_COALITIONS, ORDERS, affordable_orders, ledger, rows_at
+from orchestrace.credit.traces.nesting import Nest, Unit, nesting
 
 __all__ = [
     "ADVANTAGE_METHODS",

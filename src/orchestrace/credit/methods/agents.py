@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import floats
-from orchestrace.credit.baselines import GroupBaseline, Weighting
 from orchestrace.credit.columns import Rows, rows
-from orchestrace.credit.ranks import normal_quantiles, soft_ranks
+from orchestrace.credit.groups.baselines import GroupBaseline, Weighting
+from orchestrace.credit.groups.ranks import normal_quantiles, soft_ranks
 from orchestrace.credit.results import Advantages, Sampling, ShapedRewards, Shares
 
 

@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orchestrace.credit import games, levels, restricted
-from orchestrace.credit._evaluations import Evaluate
-from orchestrace.credit._game import Number, Value
-from orchestrace.credit.estimators import banzhaf_msr, permutation_shapley
-from orchestrace.credit.kernel import kernel_shapley
+from orchestrace.credit.coalitions import games, levels, restricted
+from orchestrace.credit.coalitions._evaluations import Evaluate
+from orchestrace.credit.coalitions._game import Number, Value
+from orchestrace.credit.coalitions.estimators import banzhaf_msr, permutation_shapley
+from orchestrace.credit.coalitions.kernel import kernel_shapley
 from orchestrace.credit.results import Shares
 
 

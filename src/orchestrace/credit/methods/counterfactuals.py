@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from orchestrace.credit.counterfactual import (
+from orchestrace.credit.counterfactuals.counterfactual import (
     branch_advantages,
     difference_advantages,
     policy_advantages,

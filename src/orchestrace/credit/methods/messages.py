@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import floats
-from orchestrace.credit.baselines import GroupBaseline
 from orchestrace.credit.columns import rows
+from orchestrace.credit.groups.baselines import GroupBaseline
+from orchestrace.credit.groups.siblings import SiblingLOO
 from orchestrace.credit.results import Advantages, ShapedRewards
-from orchestrace.credit.returns import SequentialGAE
-from orchestrace.credit.shaping import PairedRewards, history_shaped, influence_aware, paired, tree_shaped
-from orchestrace.credit.siblings import SiblingLOO
+from orchestrace.credit.steps.returns import SequentialGAE
+from orchestrace.credit.steps.shaping import PairedRewards, history_shaped, influence_aware, paired, tree_shaped
 
 
 def c3(

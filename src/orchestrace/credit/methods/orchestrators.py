@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Bools, Floats, Ints, bools, floats
-from orchestrace.credit.alignment import aligned, one_reward_each, picked
-from orchestrace.credit.baselines import GroupBaseline, grouped
 from orchestrace.credit.columns import Rows
+from orchestrace.credit.groups.alignment import aligned, one_reward_each, picked
+from orchestrace.credit.groups.baselines import GroupBaseline, grouped
 from orchestrace.credit.results import Advantages
 
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import floats
-from orchestrace.credit.alignment import one_reward_each, positive
-from orchestrace.credit.anchors import anchored, step_returns
-from orchestrace.credit.baselines import ROUNDING, GroupBaseline, grouped
 from orchestrace.credit.columns import Rows
+from orchestrace.credit.groups.alignment import one_reward_each, positive
+from orchestrace.credit.groups.anchors import anchored, step_returns
+from orchestrace.credit.groups.baselines import ROUNDING, GroupBaseline, grouped
 from orchestrace.credit.results import Advantages, ShapedRewards
 
 

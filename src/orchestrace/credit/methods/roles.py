@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Ints, bools, ints
-from orchestrace.credit.alignment import picked, roots
-from orchestrace.credit.anchors import step_returns, turns_left
-from orchestrace.credit.baselines import GroupBaseline, grouped
 from orchestrace.credit.columns import Rows
+from orchestrace.credit.groups.alignment import picked, roots
+from orchestrace.credit.groups.anchors import step_returns, turns_left
+from orchestrace.credit.groups.baselines import GroupBaseline, grouped
+from orchestrace.credit.groups.running import FRESH, running_baselines
 from orchestrace.credit.results import Advantages
-from orchestrace.credit.running import FRESH, running_baselines
 
 
 def matpo(rows: Rows) -> Advantages:

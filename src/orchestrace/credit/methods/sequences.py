@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Floats, floats
 from orchestrace.credit.results import Advantages
-from orchestrace.credit.returns import Estimates, SequentialGAE, gae
+from orchestrace.credit.steps.returns import Estimates, SequentialGAE, gae
 
 
 class Critic(NamedTuple):

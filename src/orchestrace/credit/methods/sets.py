@@ -1,7 +1,7 @@
 """Outputs that one transition consumes together: SRPO."""
 
-from orchestrace.credit.baselines import GroupBaseline
 from orchestrace.credit.columns import Rows
+from orchestrace.credit.groups.baselines import GroupBaseline
 from orchestrace.credit.results import Advantages
 
 

@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import floats
-from orchestrace.credit.anchor import anchor_balance, anchor_values
+from orchestrace.credit.counterfactuals.routing import puppeteer_rewards
 from orchestrace.credit.results import Advantages, Sampling
-from orchestrace.credit.routing import puppeteer_rewards
-from orchestrace.credit.stop_bounds import continuation_fit, continuation_values
-from orchestrace.credit.stopping import LambdaTargets, StopCredit, lambda_targets, stop_credit
+from orchestrace.credit.steps.anchor import anchor_balance, anchor_values
+from orchestrace.credit.stops.stop_bounds import continuation_fit, continuation_values
+from orchestrace.credit.stops.stopping import LambdaTargets, StopCredit, lambda_targets, stop_credit
 
 
 def snell(stop_values: ArrayLike, go_on_values: ArrayLike, *, stopped: ArrayLike) -> Advantages:

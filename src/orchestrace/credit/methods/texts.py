@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from orchestrace.credit.text import TextCredit, TextCritic, checked_texts
+from orchestrace.credit.counterfactuals.text import TextCredit, TextCritic, checked_texts
 
 
 def langmarl(critic: TextCritic, agents: Mapping[str, Sequence[str]]) -> tuple[TextCredit, ...]:

@@ -3,10 +3,10 @@
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import floats
-from orchestrace.credit.mixing import Mixed, Mixer, mixed_values
-from orchestrace.credit.redistribution import Correction, difference_shares, potential_rewards, process_rewards
+from orchestrace.credit.counterfactuals.mixing import Mixed, Mixer, mixed_values
+from orchestrace.credit.counterfactuals.routing import agent_q_mix_rewards
 from orchestrace.credit.results import Advantages, Sampling, ShapedRewards, Shares
-from orchestrace.credit.routing import agent_q_mix_rewards
+from orchestrace.credit.steps.redistribution import Correction, difference_shares, potential_rewards, process_rewards
 
 
 def vdn(action_values: ArrayLike) -> Shares:

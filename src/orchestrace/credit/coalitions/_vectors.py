@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Bools, Floats, Ints, floats
-from orchestrace.credit._game import players_of
+from orchestrace.credit.coalitions._game import players_of
 
 MOST_PLAYERS = 24
 """Of a game that is held as a vector."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Floats, Ints, bools, floats, ints
-from orchestrace.credit.baselines import grouped
+from orchestrace.credit.groups.baselines import grouped
 from orchestrace.credit.results import ShapedRewards
 
 Mix = Literal["all", "individual", "last", "current"]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Bools, Floats, Ints, floats
 from orchestrace.credit.columns import Rows
-from orchestrace.credit.ranks import average_ranks, normal_quantiles
+from orchestrace.credit.groups.ranks import average_ranks, normal_quantiles
 from orchestrace.credit.results import Advantages
 
 Key = Literal["task", "rollout", "agent", "role", "turn", "context", "parent"]

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orchestrace.credit._arrays import Floats, Ints, floats, ints
-from orchestrace.credit.baselines import GroupBaseline, Standing, grouped
 from orchestrace.credit.columns import Rows
+from orchestrace.credit.groups.baselines import GroupBaseline, Standing, grouped
 
 T = TypeVar("T", np.float64, np.int64)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from orchestrace.annotations import LedgerKind, UnitKind
-from orchestrace.credit.levels import Path, Tree
+from orchestrace.credit.coalitions.levels import Path, Tree
 from orchestrace.errors import InputError
 from orchestrace.trace import (
     Agent,

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, get_args
 
 from orchestrace.credit.columns import Rows
-from orchestrace.credit.flat_credit import FlatMethod
-from orchestrace.credit.ledger import ShareMethod
 from orchestrace.credit.methods.agents import dr_mas, soft_rank_po
 from orchestrace.credit.methods.orchestrators import kimi_parl, wideseek_r1
 from orchestrace.credit.methods.outcome import (
@@ -21,6 +19,8 @@ from orchestrace.credit.methods.outcome import (
 )
 from orchestrace.credit.methods.roles import matpo, rema
 from orchestrace.credit.results import Advantages
+from orchestrace.credit.traces.flat_credit import FlatMethod
+from orchestrace.credit.traces.ledger import ShareMethod
 
 
 class AdvantageMethod(NamedTuple):

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Floats, Ints, floats, ints
-from orchestrace.credit.baselines import grouped
-from orchestrace.credit.ranks import average_ranks
+from orchestrace.credit.groups.baselines import grouped
+from orchestrace.credit.groups.ranks import average_ranks
 from orchestrace.credit.results import Advantages
 
 Credit = Literal["reward_only", "value_only", "value_assisted"]

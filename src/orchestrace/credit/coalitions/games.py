@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Bools, Floats, Ints, bools
-from orchestrace.credit._game import players_of
-from orchestrace.credit._vectors import (
+from orchestrace.credit.coalitions._game import players_of
+from orchestrace.credit.coalitions._vectors import (
     all_finite,
     checked_game,
     marginals,

@@ -13,7 +13,7 @@ from typing import Generic, TypeAlias
 
 import numpy as np
 
-from orchestrace.credit._game import Game, Number, Value, mask_of
+from orchestrace.credit.coalitions._game import Game, Number, Value, mask_of
 
 Tree: TypeAlias = "int | tuple[Tree, ...]"
 """A player, or a unit of units. The players are 0..n−1, each once; a unit without players is allowed and earns 0."""

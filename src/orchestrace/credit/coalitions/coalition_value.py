@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from orchestrace.credit import games, restricted
 from orchestrace.credit._arrays import Bools, Floats
-from orchestrace.credit._evaluations import Evaluate
-from orchestrace.credit.estimators import banzhaf_msr, permutation_shapley, replicated, stratified_shapley
-from orchestrace.credit.kernel import kernel_shapley
+from orchestrace.credit.coalitions import games, restricted
+from orchestrace.credit.coalitions._evaluations import Evaluate
+from orchestrace.credit.coalitions.estimators import banzhaf_msr, permutation_shapley, replicated, stratified_shapley
+from orchestrace.credit.coalitions.kernel import kernel_shapley
 from orchestrace.credit.results import Shares
 
 Structure: TypeAlias = Sequence[tuple[int, int]] | Sequence[Collection[int]] | Mapping[int, Collection[int]]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Bools, Floats, Ints, bools, floats, ints
-from orchestrace.credit.baselines import grouped
+from orchestrace.credit.groups.baselines import grouped
 from orchestrace.credit.results import Advantages
 
 BLOCK = 1024

@@ -17,7 +17,7 @@ from math import comb
 import numpy as np
 
 from orchestrace.credit._arrays import Bools, Floats, Ints
-from orchestrace.credit._evaluations import Ends, Evaluate, Evaluations, affordable, ends_of, shares_of_few
+from orchestrace.credit.coalitions._evaluations import Ends, Evaluate, Evaluations, affordable, ends_of, shares_of_few
 from orchestrace.credit.results import Sampling, Shares
 
 _REDRAWS = 20

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from orchestrace.annotations import CoalitionValues
 from orchestrace.credit.columns import LARGEST
-from orchestrace.credit.nesting import Nest
+from orchestrace.credit.traces.nesting import Nest
 from orchestrace.errors import InputError
 from orchestrace.trace import Aggregate, Message, Return, ToolResult, Trace, Turn
 from orchestrace.trace.graph import Graph

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 
 from orchestrace.annotations import Credit, CreditRow, UnitKind
-from orchestrace.credit.coalition_games import Game
-from orchestrace.credit.levels import LevelShares, Path, Tree, coalitions, sampled_winter, winter
-from orchestrace.credit.nesting import Nest, Unit
+from orchestrace.credit.coalitions.levels import LevelShares, Path, Tree, coalitions, sampled_winter, winter
+from orchestrace.credit.traces.coalition_games import Game
+from orchestrace.credit.traces.nesting import Nest, Unit
 
 ShareMethod = Literal["winter", "owen", "shapley"]
 

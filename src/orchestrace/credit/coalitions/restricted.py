@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Bools, Floats, Ints
-from orchestrace.credit._game import all_ancestors
-from orchestrace.credit._vectors import (
+from orchestrace.credit.coalitions._game import all_ancestors
+from orchestrace.credit.coalitions._vectors import (
     all_finite,
     checked_game,
     player_count,

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Bools, Floats, Ints, bools, floats, ints
-from orchestrace.credit.baselines import grouped
-from orchestrace.credit.ratios import LIMIT, Ratio, Ratios
+from orchestrace.credit.groups.baselines import grouped
+from orchestrace.credit.losses.ratios import LIMIT, Ratio, Ratios
 
 Aggregation = Literal["token_mean", "seq_mean_token_mean", "seq_mean_token_sum_norm", "per_rollout_mean", "turn_mean"]
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from orchestrace.annotations import Credit, CreditRow, LedgerKind, UnitKind
 from orchestrace.credit._arrays import Bools
-from orchestrace.credit.coalition_games import Game
-from orchestrace.credit.games import banzhaf_value, leave_one_out_value, value_vector
-from orchestrace.credit.nesting import Nest
-from orchestrace.credit.restricted import connected_sets, down_sets, myerson_value, precedence_value
+from orchestrace.credit.coalitions.games import banzhaf_value, leave_one_out_value, value_vector
+from orchestrace.credit.coalitions.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import Shares
+from orchestrace.credit.traces.coalition_games import Game
+from orchestrace.credit.traces.nesting import Nest
 from orchestrace.errors import InputError
 from orchestrace.trace import Delegate, Message, Return, Spawn, Trace
 from orchestrace.trace.graph import Graph

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Bools, Floats, Ints, bools, floats, ints
-from orchestrace.credit.baselines import grouped
+from orchestrace.credit.groups.baselines import grouped
 
 Level = Literal["token", "turn", "sequence", "set"]
 Reduction = Literal["mean", "sum", "sqrt"]

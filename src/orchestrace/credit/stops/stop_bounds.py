@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Floats, floats, ints
-from orchestrace.credit.stopping import greedy_stops
+from orchestrace.credit.stops.stopping import greedy_stops
 
 
 class ContinuationFit(NamedTuple):

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Floats, Ints, floats, ints
-from orchestrace.credit.baselines import Baseline, GroupBaseline, Key, grouped
 from orchestrace.credit.columns import Rows
+from orchestrace.credit.groups.baselines import Baseline, GroupBaseline, Key, grouped
 from orchestrace.credit.results import EXACT, Advantages, Sampling
 
 

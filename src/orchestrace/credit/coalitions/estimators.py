@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orchestrace.credit._arrays import Floats, Ints, bools
-from orchestrace.credit._evaluations import (
+from orchestrace.credit.coalitions._evaluations import (
     Ends,
     Evaluate,
     Evaluations,
@@ -22,8 +22,8 @@ from orchestrace.credit._evaluations import (
     sampled_shares,
     shares_of_few,
 )
-from orchestrace.credit._vectors import players_in
-from orchestrace.credit.games import shapley_value
+from orchestrace.credit.coalitions._vectors import players_in
+from orchestrace.credit.coalitions.games import shapley_value
 from orchestrace.credit.results import Sampling, Shares
 
 

@@ -1,0 +1,3 @@
+"""What units are worth together: exact values, estimates, units within units."""
+
+__all__ = []

@@ -1,0 +1,3 @@
+"""What would have been without, or instead: differences, critics, routers, words; what replays cost."""
+
+__all__ = []

@@ -1,0 +1,3 @@
+"""How advantages become a loss: ratios, clipping, the weights of tokens."""
+
+__all__ = []

@@ -1,0 +1,3 @@
+"""Credit for stopping: paths, finite chains, bounds from fitted values."""
+
+__all__ = []
