@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from golden import make
+from orchestrace.credit import assigned, nesting
 from orchestrace.report import headline, report
 from orchestrace.trace import Trace, decode, digest, encode, kind, observations, violations
 from orchestrace.trace.graph import Graph
@@ -49,6 +50,10 @@ QUESTIONS: dict[str, Callable[[Trace], Any]] = {
     "undelivered": _figure("collaboration", "undelivered"),
     "redundancy": _figure("collaboration", "redundancy"),
     "output_tokens": _figure("tokens", "output"),
+    "wasted_tokens": _figure("credit", "wasted_tokens"),
+    "findings": lambda trace: [finding.says for finding in report(trace).credit.findings],
+    "units": lambda trace: dict(Counter(unit.kind for unit in nesting(trace, "message").units.values())),
+    "parents_of_turns": lambda trace: assigned([trace], [1.0], unit="turn").rows.parent.tolist(),
 }
 
 
