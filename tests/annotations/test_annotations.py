@@ -16,6 +16,7 @@ from orchestrace.annotations import (
     decode_coalitions,
     decode_evidence,
     encode,
+    evidence_from,
 )
 from orchestrace.errors import InputError
 
@@ -67,6 +68,19 @@ def test_evidence_says_what_it_knows():
     assert evidence.grade("agent", "bob") is None
     assert evidence.share("agent", "bob") == 0.0
     assert Evidence().grade("team", "t") is None
+
+
+def test_shares_become_evidence_and_advantages_do_not():
+    rows = (
+        CreditRow("t", 1.0, unit="team"),
+        CreditRow("ann", 0.75, unit="agent"),
+        CreditRow("t0:rest", 0.1, unit="remainder"),
+    )
+    share = Credit(unit="agent", method="winter", kind="share", definition="d", rows=rows)
+    advantage = Credit(unit="agent", method="rloo", kind="advantage", definition="d", rows=(CreditRow("ann", -5.0),))
+    evidence = evidence_from([share, advantage], verdicts={"e": (Verdict(1.0),)})
+    assert evidence.shares == {"team": {"t": 1.0}, "agent": {"ann": 0.75}}
+    assert evidence.verdicts["e"][0].score == 1.0
 
 
 @pytest.mark.parametrize("document", [b"", b"[]", b'{"grades": {"agency": {}}}', b'{"grades": {"agent": {"a": "x"}}}'])

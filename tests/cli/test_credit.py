@@ -77,6 +77,18 @@ def test_annotations_lie_beside_the_trace(episodes, tmp_path):
     assert all(line.credits[0].method == "dr-mas" for line in lines)
 
 
+def test_a_free_rider_is_named(episode, tmp_path):
+    """Everything is the orchestrator's: voters had turns and brought nothing."""
+    trace = decode_trace(episode.read_bytes())
+    names = [agent.id for agent in trace.agents]
+    every = [[name for i, name in enumerate(names) if bits >> i & 1] for bits in range(1 << len(names))]
+    values = [{"units": units, "value": float(names[0] in units)} for units in every]
+    table = tmp_path / "values.json"
+    table.write_text(json.dumps({"unit": "agent", "definition": "critic", "values": values}))
+    done = run("credit", episode, "--unit", "agent", "--method", "shapley", "--value", table, "--json")
+    assert "Agent 'v0' used 1 turn and brought 0 of the team's reward." in done.json["notes"]
+
+
 def test_a_table_of_values(episode, tmp_path):
     trace = decode_trace(episode.read_bytes())
     roles = ["orchestrator", "voter"]

@@ -17,6 +17,7 @@ from orchestrace.annotations.records import (
     decode_evidence,
     decode_evidence_by_trace,
     encode,
+    evidence_from,
 )
 from orchestrace.annotations.units import LedgerKind, UnitKind
 
@@ -38,4 +39,5 @@ __all__ = [
     "decode_evidence",
     "decode_evidence_by_trace",
     "encode",
+    "evidence_from",
 ]

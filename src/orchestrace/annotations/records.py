@@ -1,8 +1,8 @@
 """Results about a trace, kept beside it and never in it: rewards, verdicts, credit."""
 
 import math
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Literal, cast, get_args
 
 import msgspec
 
@@ -79,6 +79,25 @@ class Annotations(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     rewards: tuple[Reward, ...] = ()
     verdicts: Mapping[str, tuple[Verdict, ...]] = {}
     credits: tuple[Credit, ...] = ()
+
+
+def evidence_from(given: Iterable[Credit], *, verdicts: Mapping[str, tuple[Verdict, ...]] | None = None) -> Evidence:
+    """What shares and verdicts say of a trace, as rewards and detectors take it.
+
+    Only shares count: an advantage says nothing about how much a unit brought.
+
+    Args:
+      given: of one trace; of two that speak of one unit the later counts.
+      verdicts: by event id.
+    """
+    shares: dict[UnitKind, dict[str, float]] = {}
+    kinds = get_args(UnitKind)
+    for credit in given:
+        for row in credit.rows if credit.kind == "share" else ():
+            unit = row.unit or credit.unit
+            if unit in kinds:
+                shares.setdefault(cast(UnitKind, unit), {})[row.unit_id] = row.value
+    return Evidence(shares=shares, verdicts=verdicts or {})
 
 
 def encode(annotations: Annotations) -> bytes:

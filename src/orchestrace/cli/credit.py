@@ -9,7 +9,16 @@ import msgspec
 import numpy as np
 
 from orchestrace.adapters import Read
-from orchestrace.annotations import Annotations, Credit, Reward, UnitKind, Verdict, decode_coalitions, encode
+from orchestrace.annotations import (
+    Annotations,
+    Credit,
+    Reward,
+    UnitKind,
+    Verdict,
+    decode_coalitions,
+    encode,
+    evidence_from,
+)
 from orchestrace.cli.draw.credit import draw_credit
 from orchestrace.cli.earned import Asked, answer, as_number, earned, read_evidence
 from orchestrace.cli.files import GivenPath, read, spare, write
@@ -36,11 +45,13 @@ from orchestrace.credit import (
     table_game,
 )
 from orchestrace.errors import InputError
-from orchestrace.rewards import CHANNELS
+from orchestrace.rewards import CHANNELS, waste
 from orchestrace.trace import Trace, digest
 
 COALITIONAL = (*SHARE_METHODS, *FLAT_METHODS)
 """Methods that ask what a coalition is worth."""
+MOST_NAMED = 5
+"""Agents that brought nothing and are named one by one."""
 METHODS = (*COALITIONAL, *ADVANTAGE_METHODS)
 
 
@@ -97,7 +108,7 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
     spare(out, [*paths, Path(wanted.value or "mask")])
     reads = found(paths, format=format_).reads
     if wanted.method in COALITIONAL:
-        credited = [_Result(one.trace, _shares(one, wanted), _rewards(one, wanted)) for one in reads]
+        credited = [_Result(one.trace, _noted(one, _shares(one, wanted)), _rewards(one, wanted)) for one in reads]
     else:
         credited = _advantages(reads, wanted)
     verdicts = {name: given.verdicts for name, given in wanted.asked.evidence.items()}
@@ -158,6 +169,16 @@ def _shares(one: Read, wanted: _Wanted) -> Credit:
             rng=np.random.default_rng(wanted.seed),
             orders=wanted.orders or affordable_orders(len(nest.leaves), len(one.trace.events)),
         )
+
+
+def _noted(one: Read, given: Credit) -> Credit:
+    """The credit with what exact shares show of agents that brought nothing; estimates may be 0 by chance."""
+    if any(row.std_error is not None for row in given.rows):
+        return given
+    says = [finding.says for finding in waste.free_riding(one.trace, evidence_from([given])) if finding.known]
+    if len(says) > MOST_NAMED:
+        says[MOST_NAMED:] = [f"So did {len(says) - MOST_NAMED} more agents."]
+    return msgspec.structs.replace(given, notes=(*given.notes, *says))
 
 
 def _rewards(one: Read, wanted: _Wanted) -> tuple[Reward, ...]:
