@@ -153,7 +153,10 @@ def _show_training(training: dict[str, Any], files: dict[str, Any]) -> None:
     for path, what in (
         (files["page"], "open it in a browser: the report, the learning curve, an episode"),
         (files["session"], "the session as a trace"),
-        (files["episodes"][0].parent, f"{len(files['episodes'])} episodes of the learned policy as traces"),
+        (
+            files["episodes"][0].parent,
+            f"{len(files['episodes'])} episodes of the learned policy as traces; try orchestrace credit on them",
+        ),
         (files["run"], "recipe, curve, checkpoints; try orchestrace eval on it"),
     ):
         console.print(said(f"  {path}", "bold"))
