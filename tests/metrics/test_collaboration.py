@@ -6,7 +6,7 @@ from hypothesis import given
 
 from metrics.timed_teams import EMPTY, teams
 from orchestrace.metrics import collaboration, taken_up
-from orchestrace.trace import Agent, Aggregate, Builder, Message, Return, Source, Spawn, Tokens, Turn
+from orchestrace.trace import Agent, Aggregate, Builder, Message, Return, Source, Spawn, Tokens, Turn, survey
 
 TASK = "read the three files under docs and say in which of them the default time limit of a call is given"
 
@@ -62,7 +62,7 @@ def test_returns_that_no_aggregate_took_up():
     assert again.id == "a.2"
 
 
-@pytest.mark.parametrize(("source", "unread"), [(None, 1), (Source("claude_code", "1"), 2)])
+@pytest.mark.parametrize(("source", "unread"), [(None, 1), (Source("survey", "1"), 1), (Source("claude_code", "1"), 2)])
 def test_a_writer_without_aggregates_says_by_turns_what_was_read(source, unread):
     """Our own recording: a's return came before a turn of main, b's after the last. A log's adapter would have said."""
     b = talk(source)
@@ -71,7 +71,17 @@ def test_a_writer_without_aggregates_says_by_turns_what_was_read(source, unread)
     b.append(Return, "b", to="main")
     found = collaboration(b.build())
     assert (found.returns, found.unconsumed_returns) == (2, unread)
-    assert taken_up(b.build()) == ({"a.1"} if source is None else set())
+    assert taken_up(b.build()) == ({"a.1"} if unread == 1 else set())
+
+
+def test_a_survey_file_says_what_the_recording_says():
+    """Exported and read again, a team without aggregates has lost nothing."""
+    b = talk()
+    b.append(Return, "a", to="main")
+    b.append(Turn, "main")
+    b.append(Return, "b", to="main")
+    again = survey.load(survey.dump(b.build()))
+    assert collaboration(msgspec.structs.replace(again, source=Source("survey", "1"))).unconsumed_returns == 1
 
 
 def test_with_one_aggregate_the_others_count_as_left_out():

@@ -78,14 +78,16 @@ def collaboration(trace: Trace, *, blobs: Mapping[str, bytes] | None = None) -> 
 def taken_up(trace: Trace) -> frozenset[str]:
     """Ids of the returns and messages that were taken up: the inputs of aggregates.
 
-    A recording of ours without any aggregate says nothing about this by itself: its writer records none. There a return
-    counts as taken up where its edge leads to a later turn, that is, where its recipient went on with it (ours).
+    A recording of ours, or a file in the survey's form, without any aggregate says nothing about this by itself: its
+    writer records none. There a return counts as taken up where its edge leads on, that is, where its recipient went on
+    with it (ours).
     """
     inputs = frozenset(source for event in trace.events if isinstance(event, Aggregate) for source in event.inputs)
-    if not trace.native or any(isinstance(event, Aggregate) for event in trace.events):
+    written_as_it_is = trace.source is None or trace.source.adapter == "survey"
+    if not written_as_it_is or any(isinstance(event, Aggregate) for event in trace.events):
         return inputs
-    turns = {event.id for event in trace.events if isinstance(event, Turn)}
-    return frozenset(edge.src for edge in trace.edges if edge.type == "return" and edge.dst in turns)
+    returns = {event.id for event in trace.events if isinstance(event, Return)}
+    return frozenset(edge.src for edge in trace.edges if edge.type == "return" and edge.src in returns)
 
 
 def _exact(messages: Sequence[Message], unknown: _Reasons) -> tuple[int, float | None]:
