@@ -133,6 +133,17 @@ def test_a_channel_that_is_worked_out(episodes):
     assert any("every advantage is 0" in note for note in done.json["traces"][0]["notes"])
 
 
+def test_a_rollout_votes_once_and_evidence_is_of_what_was_given(episode, episodes, tmp_path):
+    how = ("--unit", "team", "--method", "grpo", "--reward", "team")
+    assert "is given twice" in refused("credit", episodes, episode, *how)
+    file = tmp_path / "evidence.json"
+    for evidence, said in [({"x": {"grades": {"team": {"x": 1.0}}}}, "'x', which was not given"),
+                           ({"grades": {"team": {"x": 1.0}}}, "not evidence by trace id"),
+                           ({"x": {"grade": {}}}, "not evidence by trace id")]:  # fmt: skip
+        file.write_text(json.dumps(evidence))
+        assert said in refused("credit", episodes, *how, "--evidence", file)
+
+
 def test_what_is_missing_is_named(episode, episodes, tmp_path):
     both = refused("credit", episode, "--unit", "agent", "--method", "shapley")
     assert "--reward" in both
@@ -185,7 +196,7 @@ def test_a_person_reads_a_tree_and_a_table(episode, episodes):
     tree = run("credit", episode, "--unit", "agent", "--method", "winter", "--outcome", "A", "--value", "mask").out
     assert "winter shares" in tree
     assert "  orchestrator" in tree
-    assert "the shares sum to the team's within" in tree
+    assert "the shares sum to it within" in tree
     table = run("credit", episodes, "--unit", "team", "--method", "grpo", "--reward", "team").out
     assert "grpo advantages of 6 traces" in table
 

@@ -41,7 +41,7 @@ def test_a_trace_without_a_reward_is_left_out_not_trained_as_zero():
     assert given_.rows.rewards.tolist() == [1.0, 0.0]
     assert given_.notes == ("1 of 3 traces have no such reward and were left out",)
     method = ADVANTAGE_METHODS["rloo"]
-    found = credits_of(given_, method.of(given_.rows), method="rloo", definition="d", group_key="task", traces=3)
+    found = credits_of(given_, method.of(given_.rows), method="rloo", definition="d", group_key="task")
     assert found[1] is None
     assert found[0].rows == (CreditRow("vote", 1.0, unit="team"),)
 
@@ -49,7 +49,7 @@ def test_a_trace_without_a_reward_is_left_out_not_trained_as_zero():
 def test_equal_rewards_are_called_out():
     given_ = assigned([vote("A"), vote("B")], [1.0, 1.0], unit="team")
     method = ADVANTAGE_METHODS["grpo"]
-    (first, _) = credits_of(given_, method.of(given_.rows), method="grpo", definition="d", group_key="task", traces=2)
+    (first, _) = credits_of(given_, method.of(given_.rows), method="grpo", definition="d", group_key="task")
     assert any("every advantage is 0" in note for note in first.notes)
 
 

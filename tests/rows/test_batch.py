@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrace.annotations import Credit, CreditRow
 from orchestrace.errors import InputError
-from orchestrace.rows import Rollout, RolloutCredit, failure, row_batch, table, unmerged, unpacked
+from orchestrace.rows import Rollout, RolloutCredit, failure, rollout_credit, row_batch, table, unmerged, unpacked
 from orchestrace.trace import Harness, Policy, Return, Source, Spawn, Stop, ToolCall, Trace, Turn, views
 from rows.teams import Team, teams
 
@@ -390,6 +391,15 @@ def team_rollout(trace_id, *, answers):
     team.hears("main", [5, 6])
     team.turn("main", [12])
     return team.trace()
+
+
+def test_credit_of_another_rollout_is_refused():
+    """Turns and agents have the same ids in both: nothing else would tell."""
+    good = team_rollout("good", answers={"w0": [21], "w1": [23]})
+    record = Credit(unit="team", method="rloo", kind="advantage", definition="d", rows=(CreditRow("bad", -1.0),),
+                    trace_id="bad")  # fmt: skip
+    with pytest.raises(InputError, match="'good' is given the credit of 'bad'"):
+        row_batch([Rollout(trace=good, credit=rollout_credit(record))])
 
 
 def test_two_rollouts_of_a_team_end_to_end():

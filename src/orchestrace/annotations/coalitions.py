@@ -41,7 +41,7 @@ def decode_coalitions(document: bytes) -> CoalitionValues:
     except (msgspec.ValidationError, msgspec.DecodeError) as fault:
         what, _, place = str(fault).partition(" - at `")
         example = '{"unit": "agent", "definition": "replay", "values": [{"units": ["a"], "value": 0.5}, ...]}'
-        raise InputError(f"no table of coalition values: {what}", place=place.rstrip("`") or None,
+        raise InputError(f"no table of coalition values: {what}", place=place.rstrip("`").replace("`", "") or None,
                          remedy=f"it looks like {example}") from None  # fmt: skip
     seen: set[frozenset[str]] = set()
     for i, row in enumerate(table.values):

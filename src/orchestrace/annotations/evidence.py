@@ -10,7 +10,7 @@ import msgspec
 from orchestrace.annotations.units import UnitKind
 
 
-class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
     """What a judge, or an agent that plays one, said of one event."""
 
     score: float
@@ -21,7 +21,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """False: malformed, so that `score` says nothing."""
 
 
-class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Everything that rewards may know beyond the trace. Absent means unknown, never 0."""
 
     grades: Mapping[UnitKind, Mapping[str, float]] = {}

@@ -68,6 +68,8 @@ class Credit(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Calls of a model that it took, beyond the rollouts themselves."""
     notes: tuple[str, ...] = ()
     """What was skipped, capped, sampled or passed through, in words."""
+    trace_id: str | None = None
+    """The trace it speaks of: ids of turns and agents are the same in every rollout. Absent: not said."""
 
 
 class Annotations(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -150,7 +152,7 @@ def decode_evidence_by_trace(document: bytes) -> dict[str, Evidence]:
 
 def _refusal(noun: str, fault: Exception) -> InputError:
     what, _, place = str(fault).partition(" - at `")
-    return InputError(f"not {noun}: {what}", place=place.rstrip("`") or None)
+    return InputError(f"not {noun}: {what}", place=place.rstrip("`").replace("`", "") or None)
 
 
 def _numbers(annotations: Annotations) -> list[tuple[str, float]]:

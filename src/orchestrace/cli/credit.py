@@ -78,7 +78,7 @@ class _Result(NamedTuple):
 @click.argument("paths", nargs=-1, required=True, metavar="TRACE...", type=GivenPath())
 @click.option("--unit", required=True, type=click.Choice(get_args(UnitKind)), help="Who is credited.")
 @click.option("--method", required=True, type=click.Choice(METHODS), metavar="M",
-              help=f"Shares: {', '.join(COALITIONAL)}. Advantages: {', '.join(ADVANTAGE_METHODS)}.")  # fmt: skip
+              help=f"Coalitions: {', '.join(COALITIONAL)}. Rollouts: {', '.join(ADVANTAGE_METHODS)}.")  # fmt: skip
 @click.option("--reward", metavar="CHANNEL", help="A reward channel that the traces carry, or one worked out from "
               f"them: {', '.join(CHANNELS)}.")  # fmt: skip
 @click.option("--outcome", metavar="X", help="The right answer: a team that gives it earns 1, another 0. Or, where the "
@@ -107,6 +107,7 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
     _check(wanted)
     spare(out, [*paths, Path(wanted.value or "mask")])
     reads = found(paths, format=format_).reads
+    _check_names(reads, wanted)
     if wanted.method in COALITIONAL:
         credited = [_Result(one.trace, _noted(one, _shares(one, wanted)), _rewards(one, wanted)) for one in reads]
     else:
@@ -148,6 +149,22 @@ def _check(wanted: _Wanted) -> None:
         raise click.UsageError(f"{wanted.method} credits a {units}: a finer unit has no reward of its own to compare")
     elif wanted.value is not None:
         raise click.UsageError(f"{wanted.method} compares rollouts and asks for no coalition; leave out --value")
+
+
+def _check_names(reads: Sequence[Read], wanted: _Wanted) -> None:
+    """Refuse a trace that is given twice, which would vote twice, and evidence about a trace that is not given."""
+    names = [one.trace.trace_id for one in reads]
+    seen: set[str] = set()
+    for one in reads:
+        own = digest(one.trace)
+        if own in seen:
+            raise InputError(f"trace {one.trace.trace_id!r} is given twice",
+                             remedy="each rollout has one vote; give each file once")  # fmt: skip
+        seen.add(own)
+    stranger = next((name for name in wanted.asked.evidence if name not in names), None)
+    if stranger is not None:
+        raise InputError(f"the evidence speaks of trace {stranger!r}, which was not given",
+                         remedy=f"given are {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}")  # fmt: skip
 
 
 def _shares(one: Read, wanted: _Wanted) -> Credit:
@@ -236,7 +253,6 @@ def _advantages(reads: Sequence[Read], wanted: _Wanted) -> list[_Result]:
         method=wanted.method,
         definition=wanted.asked.said,
         group_key=method.group_key,
-        traces=len(reads),
         by_parent=method.by_parent,
     )
     return [

@@ -82,11 +82,10 @@ def play(*, name: str, assignments: tuple[str, ...], policy: str, episodes: int,
     """Write episodes of environment NAME as traces, for `report` and `credit`: equal seed, equal bytes."""
     played = by_name(name, numbers(assignments))
     table = _policy(played, policy)
-    digits = len(str(episodes - 1))
     files = []
     for episode in range(episodes):
         rng = np.random.default_rng((seed, episode))
-        trace = played.episode(table, rng=rng, trace_id=f"{name}-{seed}-{episode:0{digits}}")
+        trace = played.episode(table, rng=rng, trace_id=f"{name}-{policy}-{seed}-{episode:05}")
         files.append(str(write(out / f"{trace.trace_id}.json", encode(trace))))
     if as_json:
         show_json({"env": name, "params": dict(played.settings), "policy": policy, "traces": files})

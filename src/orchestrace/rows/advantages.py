@@ -9,7 +9,7 @@ team's counts twice. Every token of a unit gets the unit's advantage (MATPO, arX
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -34,6 +34,8 @@ class RolloutCredit:
     """Turn id -> one advantage for the turn, or [K] one for each token of its completion."""
     events: Mapping[str, float] = field(default_factory=dict)
     """Id of a message, tool call, spawn... -> advantage of the tokens of its `token_span`."""
+    trace_id: str | None = None
+    """The rollout that it was worked out on; None: not said, and not checked."""
 
 
 class TokenCredit(NamedTuple):
@@ -62,8 +64,8 @@ class PlacedCredit(NamedTuple):
 def rollout_credit(credit: Credit) -> RolloutCredit:
     """A credit record as the advantages of its rollout.
 
-    A row of unit `orchestrator` (`orchestrator:<agent>`) speaks of that agent, `remainder` (`<turn>:rest`) of its turn,
-    `token` (`<turn>:<i>`) of one token: a turn needs all of its tokens or none.
+    `orchestrator:<agent>` speaks of that agent, `<turn>:rest` of its turn, `<turn>:<i>` of one token: a turn needs all
+    of its tokens or none.
 
     Raises:
       InputError: it holds shares or shaped rewards, which are no advantages; or it speaks of one unit twice.
@@ -97,7 +99,8 @@ def rollout_credit(credit: Credit) -> RolloutCredit:
                 _put(tokens[turn], place, row.value)
     for turn, values in tokens.items():
         _put(turns, turn, _in_order(turn, values))
-    return RolloutCredit(team=team.get(""), roles=roles, agents=agents, turns=turns, events=events)
+    levels = RolloutCredit(team=team.get(""), roles=roles, agents=agents, turns=turns, events=events)
+    return replace(levels, trace_id=credit.trace_id)
 
 
 def placed_credit(trace: Trace, credit: RolloutCredit, *, lengths: Mapping[str, int]) -> PlacedCredit:

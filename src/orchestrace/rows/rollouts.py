@@ -56,7 +56,7 @@ def failure(rollout: Rollout) -> str | None:
 
 
 def check_distinct(rollouts: Iterable[Rollout]) -> None:
-    """Refuse one rollout twice, and one group with two tasks.
+    """Refuse one rollout twice, one with another's credit, and one group with two tasks.
 
     Raises:
       InputError: names both culprits.
@@ -65,6 +65,12 @@ def check_distinct(rollouts: Iterable[Rollout]) -> None:
     tasks: dict[str, Trace] = {}
     for rollout in rollouts:
         trace = rollout.trace
+        said = rollout.credit.trace_id if rollout.credit is not None else None
+        if said is not None and said != trace.trace_id:
+            raise InputError(
+                f"rollout {trace.trace_id!r} is given the credit of {said!r}",
+                remedy="ids of turns and agents are the same in both: match them by trace_id",
+            )
         if trace.trace_id in seen:
             raise InputError(f"rollout {trace.trace_id!r} is given twice", remedy="each rollout has one vote")
         seen.add(trace.trace_id)

@@ -13,6 +13,10 @@ from orchestrace.cli.screen import ascii_only, said
 BAR = 16
 """Characters of the longest bar."""
 MOST_ROWS = 60
+MOST_LEDGERS = 10
+"""Traces whose ledgers are shown."""
+ROUNDING = 1e-6
+"""A residual below this is rounding."""
 
 
 def draw_credit(console: Console, credited: Sequence[tuple[str, Credit]], *, unit: UnitKind) -> None:
@@ -25,13 +29,11 @@ def draw_credit(console: Console, credited: Sequence[tuple[str, Credit]], *, uni
     """
     plain = ascii_only(console)
     if credited[0][1].kind == "share":
-        for trace_id, credit in credited:
-            _section(
-                console,
-                f"{trace_id}: {credit.method} shares",
-                credit,
-                _ledger(credit, width=console.width, plain=plain),
-            )
+        for trace_id, credit in credited[:MOST_LEDGERS]:
+            drawn = _ledger(credit, width=console.width, plain=plain)
+            _section(console, f"{trace_id}: {credit.method} shares", credit, drawn)
+        if len(credited) > MOST_LEDGERS:
+            console.print(said(f"and {len(credited) - MOST_LEDGERS:,} more traces; --json lists them all", "dim"))
         return
     first = credited[0][1]
     several = len(credited) > 1
@@ -94,7 +96,8 @@ def _indents(rows: Sequence[CreditRow]) -> list[int]:
 
 def _bar(value: float, most: float, *, plain: bool) -> Text:
     length = round(BAR * (abs(value) / most)) if most else 0
-    return Text(("#" if plain else "█") * length, "green" if value > 0 else "red")
+    character = ("#" if plain else "█") if value > 0 else ("-" if plain else "░")
+    return Text(character * length, "green" if value > 0 else "red")
 
 
 def _notes(credit: Credit) -> list[str]:
@@ -102,7 +105,11 @@ def _notes(credit: Credit) -> list[str]:
     if credit.kind == "share" and len(credit.rows) > MOST_ROWS:
         notes.append(f"and {len(credit.rows) - MOST_ROWS:,} more units; --json lists them all")
     if credit.residual is not None:
-        notes.append(f"the shares sum to the team's within {abs(credit.residual):.1e}")
+        notes.append("the team's share is v(everybody) − v(nobody)")
+        left = abs(credit.residual)
+        notes.append(
+            f"the shares sum to it within {left:.1e}" if left < ROUNDING else f"{credit.residual:+.4f} is left over"
+        )
     if credit.group_key is not None:
         notes.append(f"compared within: {credit.group_key}")
     notes.append(f"{credit.model_calls:,} model calls")

@@ -27,6 +27,8 @@ class Assigned(NamedTuple):
     """Rows of spawned agents whose spawning row is not known: their `parent` is −1, as if nobody had spawned them."""
     notes: tuple[str, ...]
     """What was left out, in words."""
+    traces: tuple[str, ...]
+    """Ids of all traces, also of those left out."""
 
 
 class _Row(NamedTuple):
@@ -50,21 +52,17 @@ def assigned(traces: Sequence[Trace], rewards: Sequence[float | None], *, unit: 
     Args:
       traces: lawful.
       rewards: of each; None: not known.
-      unit: one of `ROW_UNITS`.
+      unit: of `ROW_UNITS`.
 
     Raises:
       ValueError: another unit.
-      InputError: no trace has both a reward and such a unit, or a reward is too large to compare.
+      InputError: no trace has both a reward and such a unit, or a reward is too large.
     """
     if unit not in ROW_UNITS:
         raise ValueError(f"no rows of unit {unit!r}; a row is one of {', '.join(ROW_UNITS)}")
     missing = _checked(traces, rewards)
-    found = [
-        row
-        for place, (trace, reward) in enumerate(zip(traces, rewards, strict=True))
-        if reward is not None
-        for row in _rows_of(place, trace, unit)
-    ]
+    given = [(place, trace) for place, trace in enumerate(traces) if rewards[place] is not None]
+    found = [row for place, trace in given for row in _rows_of(place, trace, unit)]
     if not found:
         raise InputError(f"none of the {len(traces)} traces has both a reward and a {unit}")
     spawned_by = {(row.trace, row.unit_id): place for place, row in enumerate(found)}
@@ -80,7 +78,8 @@ def assigned(traces: Sequence[Trace], rewards: Sequence[float | None], *, unit: 
     )
     notes = (f"{missing} of {len(traces)} traces have no such reward and were left out",) if missing else ()
     orphans = sum(row.made_by is not None and (row.trace, row.made_by) not in spawned_by for row in found)
-    return Assigned(columns, unit, tuple((row.trace, row.unit_id) for row in found), orphans, notes)
+    owners = tuple((row.trace, row.unit_id) for row in found)
+    return Assigned(columns, unit, owners, orphans, notes, tuple(trace.trace_id for trace in traces))
 
 
 def credits_of(
@@ -90,7 +89,6 @@ def credits_of(
     method: str,
     definition: str,
     group_key: str,
-    traces: int,
     by_parent: bool = False,
 ) -> tuple[Credit | None, ...]:
     """The advantages as one record a trace; None for a trace that was left out.
@@ -101,7 +99,6 @@ def credits_of(
       method: its name.
       definition: of what reward.
       group_key: what was compared with what.
-      traces: how many, with those left out.
       by_parent: the method goes by who spawned whom.
     """
     by_trace = _rows_by_trace(given, advantages)
@@ -116,10 +113,11 @@ def credits_of(
             group_key=group_key,
             model_calls=advantages.sampling.model_calls,
             notes=notes,
+            trace_id=trace_id,
         )
         if trace in by_trace
         else None
-        for trace in range(traces)
+        for trace, trace_id in enumerate(given.traces)
     )
 
 

@@ -29,7 +29,7 @@ def flat_credit(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, uni
       nest: its leaves are the players.
       game: what a coalition of them is worth.
       method: myerson takes agents alone.
-      unit: the unit asked for.
+      unit: asked for.
 
     Raises:
       InputError: too many players, another unit than agents for myerson, or players that precede each other in a ring.
@@ -43,8 +43,7 @@ def flat_credit(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, uni
     shares = _values(trace, nest, game=game, method=method, unit=unit)
     # leave-one-out is relative to the team without the unit: it divides nothing
     adds_up = method != "loo"
-    parent: str | None = trace.trace_id if adds_up else None
-    above: LedgerKind | None = "team" if adds_up else None
+    parent, above = _above(trace, adds_up)
     rows = tuple(
         CreditRow(leaf.id, float(value), unit=leaf.kind, parent=parent, parent_unit=above)
         for leaf, value in zip(nest.leaves, shares.values, strict=True)
@@ -60,7 +59,12 @@ def flat_credit(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, uni
         residual=shares.residual if adds_up else None,
         model_calls=game.model_calls,
         notes=notes,
+        trace_id=trace.trace_id,
     )
+
+
+def _above(trace: Trace, adds_up: bool) -> tuple[str | None, LedgerKind | None]:
+    return (trace.trace_id, "team") if adds_up else (None, None)
 
 
 def _values(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, unit: UnitKind) -> Shares:

@@ -61,6 +61,7 @@ def ledger(
         residual=float(shares.shares[()]) - sum(float(shares.shares[path]) for path in _leaf_paths(nest)),
         model_calls=game.model_calls,
         notes=(*nest.notes, *note),
+        trace_id=nest.units[()].id,
     )
 
 
