@@ -12,7 +12,7 @@ from rich.text import Text
 
 from orchestrace.cli.files import GivenPath, write
 from orchestrace.cli.screen import results, said, show_json, warn
-from orchestrace.envs import ENVIRONMENTS, Env, by_name
+from orchestrace.envs import ENVIRONMENTS, Env, by_name, optimal_policy
 from orchestrace.errors import RecipeError
 from orchestrace.trace import encode
 
@@ -95,13 +95,11 @@ def play(*, name: str, assignments: tuple[str, ...], policy: str, episodes: int,
 
 def _policy(played: Env, name: str) -> NDArray[np.float64]:
     """[S, A] probabilities."""
+    if name == "optimal":
+        return optimal_policy(played)
     legal = played.legal().astype(np.float64)
-    if name == "uniform":
-        spread: NDArray[np.float64] = legal / legal.sum(axis=1, keepdims=True)
-        return spread
-    best = np.zeros_like(legal)
-    best[np.arange(len(best)), [played.optimal_action(state) for state in range(len(best))]] = 1.0
-    return best
+    spread: NDArray[np.float64] = legal / legal.sum(axis=1, keepdims=True)
+    return spread
 
 
 def numbers(assignments: Sequence[str]) -> dict[str, float]:

@@ -6,7 +6,18 @@
 
 from orchestrace.envs.catalog import ENVIRONMENTS, NAMES, Entry, by_name
 from orchestrace.envs.parameters import Parameter
-from orchestrace.envs.protocol import Constant, Env, Step
+from orchestrace.envs.protocol import Constant, Env, Step, optimal_policy
 from orchestrace.envs.voting_env import Grade
 
-__all__ = ["ENVIRONMENTS", "NAMES", "Constant", "Entry", "Env", "Grade", "Parameter", "Step", "by_name"]
+__all__ = [
+    "ENVIRONMENTS",
+    "NAMES",
+    "Constant",
+    "Entry",
+    "Env",
+    "Grade",
+    "Parameter",
+    "Step",
+    "by_name",
+    "optimal_policy",
+]

@@ -98,3 +98,11 @@ class Env(Protocol):
     def episode(self, policy: Floats, *, rng: np.random.Generator, trace_id: str) -> Trace:
         """One episode under a policy [S, A], as a native trace on the simulated clock."""
         ...
+
+
+def optimal_policy(env: Env) -> Floats:
+    """[S, A] the optimal plan of an environment, as a policy."""
+    policy = np.zeros(env.legal().shape)
+    for state in range(len(policy)):
+        policy[state, env.optimal_action(state)] = 1.0
+    return policy

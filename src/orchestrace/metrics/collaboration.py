@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from orchestrace.metrics.near import repeats
-from orchestrace.trace import Aggregate, Content, Delegate, Message, Return, Spawn, Trace, Turn
+from orchestrace.trace import Aggregate, Delegate, Message, Return, Spawn, Trace, Turn, known_text
 
 _Reasons = dict[str, str]
 
@@ -102,7 +102,7 @@ def _exact(messages: Sequence[Message], unknown: _Reasons) -> tuple[int, float |
 def _near(messages: Sequence[Message], blobs: Mapping[str, bytes], unknown: _Reasons) -> float | None:
     by_recipient: dict[str, list[bytes]] = {}
     for message in messages:
-        text = _text(message.content, blobs)
+        text = None if message.content is None else known_text(message.content, blobs)
         if text is not None:
             by_recipient.setdefault(message.to, []).append(text)
     compared = sum(map(len, by_recipient.values()))
@@ -111,13 +111,6 @@ def _near(messages: Sequence[Message], blobs: Mapping[str, bytes], unknown: _Rea
         unknown["near_redundancy"] = few if messages else "no messages were sent"
         return None
     return sum(sum(repeats(texts)) for texts in by_recipient.values()) / compared
-
-
-def _text(content: Content | None, blobs: Mapping[str, bytes]) -> bytes | None:
-    if content is None:
-        return None
-    preview = content.preview.encode()
-    return blobs.get(content.hash, preview if preview and len(preview) == content.bytes else None)
 
 
 def _lost_tokens(trace: Trace, heard: set[str], unheard: set[str], unknown: _Reasons) -> int | None:

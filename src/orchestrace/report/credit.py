@@ -6,8 +6,8 @@ import msgspec
 
 from orchestrace.metrics import Collaboration, taken_up, token_totals
 from orchestrace.rewards import Finding, detect
-from orchestrace.trace import Message, Return, Trace
-from orchestrace.trace.views import turns
+from orchestrace.trace import Message, Return, Trace, Turn
+from orchestrace.trace.views import lanes
 
 
 class LostWord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -80,9 +80,11 @@ def _unread(trace: Trace) -> tuple[LostWord, ...]:
     taken = taken_up(trace)
     returns = [event for event in trace.events if isinstance(event, Return)]
     heard = {event.agent for event in returns if event.id in taken}
-    used: dict[str, int | None] = {}
-    for agent in {event.agent for event in returns} - heard:
-        used[agent] = token_totals(turns(trace, agent)).total
+    own = lanes(trace)
+    used = {
+        agent: token_totals([event for event in own[agent] if isinstance(event, Turn)]).total
+        for agent in {event.agent for event in returns} - heard
+    }
     return tuple(
         LostWord(event.id, event.agent, event.to, used.get(event.agent)) for event in returns if event.id not in taken
     )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from orchestrace.envs import Env
+from orchestrace.envs import Env, optimal_policy
 from orchestrace.trace import encode, violations
 
 Floats = npt.NDArray[np.float64]
@@ -52,14 +52,6 @@ def check_env(env: Env, rng: np.random.Generator, *, episodes: int = 4_000, trac
             f"{env.name}: step", _simulated(env, policy, rng=rng, episodes=episodes), env.exact_value(policy)
         )
     _check_traces(env, plan, rng=rng, traces=traces)
-
-
-def optimal_policy(env: Env) -> Floats:
-    """[S, A] the optimal plan of an environment, as a policy."""
-    policy = np.zeros(env.legal().shape)
-    for state in range(len(policy)):
-        policy[state, env.optimal_action(state)] = 1.0
-    return policy
 
 
 def random_policy(env: Env, rng: np.random.Generator) -> Floats:

@@ -8,7 +8,7 @@ published form). `graph`, `views` and `edit` need numpy and are imported by name
 from orchestrace.trace.assemble import Assembler
 from orchestrace.trace.build import Builder
 from orchestrace.trace.codec import content_digest, decode, digest, encode, unknown_fields
-from orchestrace.trace.content import Described, described, escaped
+from orchestrace.trace.content import Described, described, escaped, known_text
 from orchestrace.trace.events import (
     KINDS,
     Agent,
@@ -99,6 +99,7 @@ __all__ = [
     "escaped",
     "json_document",
     "kind",
+    "known_text",
     "observations",
     "unknown_fields",
     "violations",

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from orchestrace.trace.events import Content
@@ -35,6 +36,12 @@ def described(text: str | bytes, *, media: str = "text/plain") -> Described:
     elif media.startswith("text/"):
         shown = preview(text[: 4 * PREVIEW_CHARACTERS].decode("utf-8", "replace"))
     return Described(Content(hash=hashlib.sha256(data).hexdigest(), bytes=len(data), media=media, preview=shown), data)
+
+
+def known_text(content: Content, blobs: Mapping[str, bytes]) -> bytes | None:
+    """The bytes of a text that are at hand: the blob, else a preview that holds all of it; None: neither."""
+    shown = content.preview.encode()
+    return blobs.get(content.hash, shown if shown and len(shown) == content.bytes else None)
 
 
 def preview(text: str) -> str:

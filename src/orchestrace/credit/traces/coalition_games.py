@@ -12,7 +12,7 @@ from orchestrace.annotations import CoalitionValues
 from orchestrace.credit.columns import LARGEST
 from orchestrace.credit.traces.nesting import Nest
 from orchestrace.errors import InputError
-from orchestrace.trace import Aggregate, Message, Return, ToolResult, Trace, Turn
+from orchestrace.trace import Aggregate, Message, Return, ToolResult, Trace, Turn, known_text
 from orchestrace.trace.graph import Graph
 from orchestrace.trace.views import spawn_tree
 
@@ -156,16 +156,13 @@ def _ballots(trace: Trace) -> dict[str, str]:
 
 def said(trace: Trace, texts: Mapping[str, bytes]) -> dict[str, str]:
     """What each return and message says, stripped, where its text is at hand whole."""
-    found: dict[str, str] = {}
-    for event in trace.events:
-        if isinstance(event, Return | Message) and event.content is not None:
-            preview = event.content.preview
-            blob = texts.get(event.content.hash, trace.blobs.get(event.content.hash))
-            if blob is not None:
-                found[event.id] = blob.decode("utf-8", "replace").strip()
-            elif preview and len(preview.encode()) == event.content.bytes:
-                found[event.id] = preview.strip()
-    return found
+    blobs = {**trace.blobs, **texts}
+    known = {
+        event.id: known_text(event.content, blobs)
+        for event in trace.events
+        if isinstance(event, Return | Message) and event.content is not None
+    }
+    return {name: text.decode("utf-8", "replace").strip() for name, text in known.items() if text is not None}
 
 
 def table_game(table: CoalitionValues, nest: Nest) -> Game:

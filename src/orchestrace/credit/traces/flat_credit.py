@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Literal
 
-import numpy as np
-
 from orchestrace.annotations import Credit, CreditRow, LedgerKind, UnitKind
-from orchestrace.credit._arrays import Bools
-from orchestrace.credit.coalitions.games import banzhaf_value, leave_one_out_value, value_vector
+from orchestrace.credit.coalitions.games import (
+    banzhaf_value,
+    leave_one_out_value,
+    sets_without_one,
+    value_vector,
+)
 from orchestrace.credit.coalitions.restricted import connected_sets, down_sets, myerson_value, precedence_value
 from orchestrace.credit.results import Shares
 from orchestrace.credit.traces.coalition_games import Game
@@ -72,7 +74,7 @@ def _values(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, unit: U
     if method == "banzhaf":
         return banzhaf_value(value_vector(n, game.value))
     if method == "loo":
-        return leave_one_out_value(value_vector(n, game.value, needed=_one_missing(n)))
+        return leave_one_out_value(value_vector(n, game.value, needed=sets_without_one(n)))
     if method == "myerson":
         if unit != "agent":
             raise InputError(f"myerson credits agents, by who spoke with whom; it cannot credit a {unit}")
@@ -87,12 +89,6 @@ def _values(trace: Trace, nest: Nest, *, game: Game, method: FlatMethod, unit: U
             remedy="ask for a finer unit, or for winter",
         ) from None
     return precedence_value(value_vector(n, game.value, needed=allowed), ancestors)
-
-
-def _one_missing(n: int) -> Bools:
-    needed = np.zeros(1 << n, np.bool_)
-    needed[[0, -1, *((1 << n) - 1 - (1 << np.arange(n)))]] = True
-    return needed
 
 
 def _spoke(trace: Trace, place: Mapping[str, int]) -> list[tuple[int, int]]:

@@ -32,6 +32,7 @@ from orchestrace.trace import (
     Trace,
     Turn,
 )
+from orchestrace.trace.views import lanes
 
 _DECISIONS = (OrchestratorDecision, Spawn, Despawn, Delegate, Aggregate, Stop)
 _WORLD = (HumanIntervention, SafetyEvent)
@@ -102,12 +103,9 @@ def nesting(trace: Trace, unit: UnitKind) -> Nest:
 
 
 def _agents(trace: Trace, depth: int, notes: dict[str, int]) -> list[_Node]:
-    lanes: dict[str, list[Event]] = {agent.id: [] for agent in trace.agents}
-    for event in trace.events:
-        if not isinstance(event, _WORLD):
-            lanes.setdefault(event.agent, []).append(event)
     found = []
-    for name, events in lanes.items():
+    for name, lane in lanes(trace).items():
+        events = [event for event in lane if not isinstance(event, _WORLD)]
         if not events:
             notes["agents without events, which have no share of their own"] += 1
             continue
@@ -116,7 +114,7 @@ def _agents(trace: Trace, depth: int, notes: dict[str, int]) -> list[_Node]:
     return found
 
 
-def _agent(name: str, events: list[Event], depth: int, notes: dict[str, int]) -> _Node:
+def _agent(name: str, events: Sequence[Event], depth: int, notes: dict[str, int]) -> _Node:
     node = _Node(Unit("agent", name))
     calls = {event.id: event.turn for event in events if isinstance(event, ToolCall)}
     turns = {event.id: _Node(Unit("turn", event.id)) for event in events if isinstance(event, Turn)}
