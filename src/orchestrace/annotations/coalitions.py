@@ -4,6 +4,7 @@ import math
 
 import msgspec
 
+from orchestrace.annotations._decoding import decoded
 from orchestrace.annotations.units import UnitKind
 from orchestrace.errors import InputError
 
@@ -36,13 +37,9 @@ def decode_coalitions(document: bytes) -> CoalitionValues:
     Raises:
       InputError: it is none, a value is not finite, or a coalition stands twice.
     """
-    try:
-        table = msgspec.json.decode(document, type=CoalitionValues)
-    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
-        what, _, place = str(fault).partition(" - at `")
-        example = '{"unit": "agent", "definition": "replay", "values": [{"units": ["a"], "value": 0.5}, ...]}'
-        raise InputError(f"no table of coalition values: {what}", place=place.rstrip("`").replace("`", "") or None,
-                         remedy=f"it looks like {example}") from None  # fmt: skip
+    example = '{"unit": "agent", "definition": "replay", "values": [{"units": ["a"], "value": 0.5}, ...]}'
+    remedy = f"it looks like {example}"
+    table = decoded(document, CoalitionValues, refusal="no table of coalition values", remedy=remedy)
     seen: set[frozenset[str]] = set()
     for i, row in enumerate(table.values):
         if not math.isfinite(row.value):

@@ -6,9 +6,9 @@ from typing import Literal, cast, get_args
 
 import msgspec
 
+from orchestrace.annotations._decoding import decoded
 from orchestrace.annotations.evidence import Evidence, Verdict
 from orchestrace.annotations.units import LedgerKind, UnitKind
-from orchestrace.errors import InputError
 
 RewardFamily = Literal["R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"]
 """The survey's reward families: team, agent, role, process, tool, debate, orchestration, hybrid."""
@@ -120,10 +120,7 @@ def decode(document: bytes) -> Annotations:
     Raises:
       InputError: it is none.
     """
-    try:
-        return msgspec.json.decode(document, type=Annotations)
-    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
-        raise _refusal("annotations", fault) from None
+    return decoded(document, Annotations, refusal="not annotations")
 
 
 def decode_evidence(document: bytes) -> Evidence:
@@ -132,10 +129,7 @@ def decode_evidence(document: bytes) -> Evidence:
     Raises:
       InputError: it is none.
     """
-    try:
-        return msgspec.json.decode(document, type=Evidence)
-    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
-        raise _refusal("evidence", fault) from None
+    return decoded(document, Evidence, refusal="not evidence")
 
 
 def decode_evidence_by_trace(document: bytes) -> dict[str, Evidence]:
@@ -144,15 +138,7 @@ def decode_evidence_by_trace(document: bytes) -> dict[str, Evidence]:
     Raises:
       InputError: it is none.
     """
-    try:
-        return msgspec.json.decode(document, type=dict[str, Evidence])
-    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
-        raise _refusal("evidence by trace id", fault) from None
-
-
-def _refusal(noun: str, fault: Exception) -> InputError:
-    what, _, place = str(fault).partition(" - at `")
-    return InputError(f"not {noun}: {what}", place=place.rstrip("`").replace("`", "") or None)
+    return decoded(document, dict[str, Evidence], refusal="not evidence by trace id")
 
 
 def _numbers(annotations: Annotations) -> list[tuple[str, float]]:

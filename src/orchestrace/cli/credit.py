@@ -11,6 +11,7 @@ import numpy as np
 from orchestrace.adapters import Read
 from orchestrace.annotations import (
     Annotations,
+    CoalitionValues,
     Credit,
     Reward,
     UnitKind,
@@ -20,8 +21,8 @@ from orchestrace.annotations import (
     evidence_from,
 )
 from orchestrace.cli.draw.credit import draw_credit
-from orchestrace.cli.earned import Asked, answer, as_number, earned, read_evidence
-from orchestrace.cli.files import GivenPath, read, spare, write
+from orchestrace.cli.earned import Asked, Earned, answer, as_number, earned, read_evidence
+from orchestrace.cli.files import GivenPath, read_document, spare, write
 from orchestrace.cli.progress import counting
 from orchestrace.cli.screen import results, show_json, warn
 from orchestrace.cli.sessions import found
@@ -109,7 +110,8 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
     reads = found(paths, format=format_).reads
     _check_names(reads, wanted)
     if wanted.method in COALITIONAL:
-        credited = [_Result(one.trace, _noted(one, _shares(one, wanted)), _rewards(one, wanted)) for one in reads]
+        table = None if wanted.value == "mask" else read_document(Path(str(wanted.value)), decode_coalitions)
+        credited = [_shared(one, wanted, table) for one in reads]
     else:
         credited = _advantages(reads, wanted)
     verdicts = {name: given.verdicts for name, given in wanted.asked.evidence.items()}
@@ -117,8 +119,8 @@ def credit(*, paths: tuple[Path, ...], format_: str | None, out: Path | None, as
     if out is not None:
         write(out, b"".join(encode(_annotations(result)) + b"\n" for result in credited))
         warn(f"wrote {out}")
-    documents = [_document(result, wanted.unit) for result in credited]
     if as_json:
+        documents = [_document(result, wanted.unit) for result in credited]
         show_json(documents[0] if len(reads) == 1 else {"traces": documents})
     else:
         draw_credit(results(), [(result.trace.trace_id, result.credit) for result in credited], unit=wanted.unit)
@@ -167,8 +169,15 @@ def _check_names(reads: Sequence[Read], wanted: _Wanted) -> None:
                          remedy=f"given are {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}")  # fmt: skip
 
 
-def _shares(one: Read, wanted: _Wanted) -> Credit:
-    nest, game = _game(one, wanted)
+def _shared(one: Read, wanted: _Wanted, table: CoalitionValues | None) -> _Result:
+    """The credit of one team, and what it earned, where that was asked: a table of values may do without."""
+    nothing = wanted.asked.reward is None and wanted.asked.outcome is None
+    got = Earned(None) if nothing else earned(one, wanted.asked)
+    nest, game = _masked(one, wanted, got) if table is None else _tabled(one, wanted, table)
+    return _Result(one.trace, _noted(one, _shares(one, wanted, nest, game)), got.rows)
+
+
+def _shares(one: Read, wanted: _Wanted, nest: Nest, game: Game) -> Credit:
     with counting(f"coalitions asked for, {one.trace.trace_id}") as one_more:
 
         def value(leaves: frozenset[int]) -> float:
@@ -198,41 +207,32 @@ def _noted(one: Read, given: Credit) -> Credit:
     return msgspec.structs.replace(given, notes=(*given.notes, *says))
 
 
-def _rewards(one: Read, wanted: _Wanted) -> tuple[Reward, ...]:
-    """What the team earned, where that was asked; a table of values may do without."""
-    nothing = wanted.asked.reward is None and wanted.asked.outcome is None
-    return () if nothing else earned(one, wanted.asked).rows
+def _tabled(one: Read, wanted: _Wanted, table: CoalitionValues) -> tuple[Nest, Game]:
+    """The units that a table of values speaks of, and its game."""
+    nest = nesting(one.trace, table.unit)
+    if table.unit != wanted.unit:
+        raise InputError(f"holds values of coalitions of {table.unit}s", path=wanted.value,
+                         remedy=f"ask for --unit {table.unit}, or give values for {wanted.unit}s")  # fmt: skip
+    return nest, table_game(table, nest)
 
 
-def _game(one: Read, wanted: _Wanted) -> tuple[Nest, Game]:
-    """The units, and what coalitions of them are worth."""
-    if wanted.value != "mask":
-        path = Path(str(wanted.value))
-        try:
-            table = decode_coalitions(read(path))
-        except InputError as error:
-            raise InputError(error.problem, path=str(path), place=error.place, remedy=error.remedy) from None
-        nest = nesting(one.trace, table.unit)
-        if table.unit != wanted.unit:
-            raise InputError(f"holds values of coalitions of {table.unit}s", path=str(path),
-                             remedy=f"ask for --unit {table.unit}, or give values for {wanted.unit}s")  # fmt: skip
-        return nest, table_game(table, nest)
+def _masked(one: Read, wanted: _Wanted, got: Earned) -> tuple[Nest, Game]:
+    """The units, and the game of counting votes again without some of them."""
     answers = said(one.trace, one.blobs)
-    right, reward, how = _payoff(one, wanted)
+    right, reward, how = _payoff(one, wanted, got)
     value = masked_vote(one.trace, answers, right=right, reward=reward, nobody=wanted.nobody)
     nest = nesting(one.trace, wanted.unit)
     definition = f"mask: votes counted again without the rest; {how}; without a vote {wanted.nobody:g} of it"
     return nest, closed_game(one.trace, nest, value=value, definition=definition, causes="making")
 
 
-def _payoff(one: Read, wanted: _Wanted) -> tuple[str, float, str]:
+def _payoff(one: Read, wanted: _Wanted, got: Earned) -> tuple[str, float, str]:
     """The answer that earns something, how much, and that in words."""
     asked, said = wanted.asked, answer(one)
     number = as_number(asked.outcome)
     if asked.reward is None and (number is None or as_number(said) is not None):
         right = str(asked.outcome).strip()
         return right, 1.0, f"the answer {right!r} earns 1"
-    got = earned(one, asked)
     if said is None or got.value is None:
         lacks = "no answer at hand" if said is None else f"no value on {asked.said}: {got.why_not}"
         raise InputError(f"trace {one.trace.trace_id!r} has {lacks}, so that a mask has nothing to divide",

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from orchestrace.adapters import Read
 from orchestrace.annotations import Evidence, Reward, decode_evidence_by_trace
-from orchestrace.cli.files import read
-from orchestrace.errors import InputError
+from orchestrace.cli.files import read_document
 from orchestrace.rewards import CHANNELS, Unavailable
 from orchestrace.trace import Stop, Trace
 
@@ -46,12 +45,8 @@ def read_evidence(path: Path | None) -> Mapping[str, Evidence]:
     """
     if path is None:
         return {}
-    try:
-        return decode_evidence_by_trace(read(path))
-    except InputError as error:
-        example = '{"TRACE_ID": {"grades": {"team": {"TRACE_ID": 1.0}}}}'
-        raise InputError(error.problem, path=str(path), place=error.place,
-                         remedy=error.remedy or f"it looks like {example}") from None  # fmt: skip
+    example = '{"TRACE_ID": {"grades": {"team": {"TRACE_ID": 1.0}}}}'
+    return read_document(path, decode_evidence_by_trace, remedy=f"it looks like {example}")
 
 
 def earned(one: Read, asked: Asked) -> Earned:

@@ -2,13 +2,15 @@
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from orchestrace.errors import InputError
+
+T = TypeVar("T")
 
 
 class GivenPath(click.Path):
@@ -28,16 +30,23 @@ class GivenPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def read(path: Path) -> bytes:
-    """The bytes of a file.
+def read_document(path: Path, decode: Callable[[bytes], T], *, remedy: str | None = None) -> T:
+    """A file as what `decode` makes of it.
+
+    Args:
+      path: the file.
+      decode: raises an InputError where the bytes are something else; it is raised again with the path.
+      remedy: where that error has none.
 
     Raises:
-      InputError: it cannot be read.
+      InputError: it cannot be read, or holds something else.
     """
     try:
-        return path.read_bytes()
+        return decode(path.read_bytes())
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path), remedy="check the path") from None
+    except InputError as error:
+        raise InputError(error.problem, path=str(path), place=error.place, remedy=error.remedy or remedy) from None
 
 
 def spare(out: Path | None, given: Iterable[Path | None]) -> None:
