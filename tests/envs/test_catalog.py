@@ -53,7 +53,7 @@ def test_whole_settings_may_be_written_as_floats():
 
 def test_states_have_names_for_people():
     batch, unknown = by_name("batch-voting"), by_name("unknown-voters")
-    assert [batch.state_name(batch.start + d) for d in (-2, 0, 3)] == ["lead -2", "lead 0", "lead 3"]
+    assert [batch.state_name(int(batch.starts.argmax()) + d) for d in (-2, 0, 3)] == ["lead -2", "lead 0", "lead 3"]
     assert [unknown.state_name(s) for s in (0, 1, 2, 4)] == [
         "0 for A, 0 for B",
         "0 for A, 1 for B",

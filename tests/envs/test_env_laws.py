@@ -15,6 +15,11 @@ from orchestrace.envs.dynamic_programming import optimum, policy_values
 from orchestrace.envs.probability import binomial_pmf, chance_above_half, majority_accuracy
 from orchestrace.testing.envs import check_env, optimal_policy, random_policy
 
+
+def start_of(env):
+    return int(np.argmax(env.starts))
+
+
 few = settings(max_examples=25, deadline=None)
 
 competences = st.floats(0.55, 0.95)
@@ -51,18 +56,17 @@ def test_no_policy_beats_the_optimum(env, seed):
 @given(environments)
 def test_the_optimum_solves_the_bellman_equation(env):
     """Slow twin: V(s) = maxₐ r + Σ P V, state by state."""
-    process, solution = env.voting.process, optimum(env.voting.process)
-    for s in range(0, len(process.legal), 7):
-        q = [
-            process.rewards[s, a]
-            + sum(
-                chance * (solution.values[target] if target >= 0 else 0.0)
-                for target, chance in zip(process.targets[s, a], process.chances[s, a], strict=True)
-            )
-            if process.legal[s, a]
-            else -math.inf
-            for a in range(len(env.actions))
-        ]
+    process, solution = env.process, optimum(env.process)
+    for s in range(0, len(process.pairs), 7):
+        q = []
+        for pair in process.pairs[s]:
+            outcomes = range(process.first[pair], process.first[pair + 1]) if pair >= 0 else ()
+            worth = [
+                process.chances[o]
+                * (process.rewards[o] + (solution.values[process.targets[o]] if process.targets[o] >= 0 else 0.0))
+                for o in outcomes
+            ]
+            q.append(sum(worth) if worth else -math.inf)
         assert max(q) == pytest.approx(solution.values[s], abs=1e-9)
         assert q[env.optimal_action(s)] == pytest.approx(max(q), abs=1e-9)
 
@@ -85,14 +89,14 @@ def walked(env, policy):
         while sum(mass.values()) > 1e-12:
             after = {}
             for lead, chance in mass.items():
-                row = policy[env.start + lead]
+                row = policy[start_of(env) + lead]
                 total += chance * row[0] * ((lead >= 0) == truth_is_a)
                 for k in range(1, len(row)):
                     total -= chance * row[k] * price(env, k)
                     for j in range(k + 1):
                         votes = math.comb(k, j) * says_a**j * (1 - says_a) ** (k - j)
                         reached = lead + 2 * j - k
-                        if 0 <= env.start + reached < len(policy):
+                        if 0 <= start_of(env) + reached < len(policy):
                             after[reached] = after.get(reached, 0.0) + chance * row[k] * votes
             mass = after
     return total
@@ -125,11 +129,12 @@ def counted(env, policy):
 @given(st.floats(0.55, 0.95), prices, prices, st.integers(1, 12))
 def test_voters_of_known_competence_are_symmetric(p, cr, ct, k):
     env = by_name("batch-voting", {"p": p, "cr": cr, "ct": ct, "max_batch": k})
-    posterior, best = env.voting.posterior, env.voting.solution
-    np.testing.assert_allclose(posterior + posterior[::-1], 1)
+    stops = env.process.means[env.process.pairs[:, 0]]
+    best = env.solution
+    np.testing.assert_allclose(stops, stops[::-1])
     np.testing.assert_allclose(best.values, best.values[::-1], atol=1e-10)
     np.testing.assert_array_equal(env.features(), env.features()[::-1])
-    assert (np.diff(posterior) >= 0).all()
+    assert (np.diff(stops[start_of(env) :]) >= 0).all()
 
 
 @few
@@ -185,7 +190,7 @@ def test_the_contract_holds_at_the_edges():
 
 def test_the_posterior_grade_has_the_same_mean_and_less_variance():
     graded = {grade: by_name("sequential-voting", grade=grade) for grade in ("outcome", "posterior")}
-    states = np.full(20_000, graded["outcome"].start + 2)
+    states = np.full(20_000, start_of(graded["outcome"]) + 2)
     stop = np.zeros_like(states)
     rewards = {grade: env.step(states, stop, np.random.default_rng(0)).rewards for grade, env in graded.items()}
     assert set(np.unique(rewards["outcome"])) == {0.0, 1.0}
@@ -224,8 +229,8 @@ def test_a_policy_that_never_stops_is_cut_off_and_earns_nothing():
         policy[:, action] = 1
         assert -1 < env.exact_value(policy) < 0
     # no optimal plan comes near the limit
-    values = policy_values(env.voting.process, optimal_policy(env))
-    assert values[env.start] == pytest.approx(env.optimal_value())
+    values = policy_values(env.process, optimal_policy(env))
+    assert values[start_of(env)] == pytest.approx(env.optimal_value())
 
 
 @dataclass

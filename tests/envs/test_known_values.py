@@ -9,13 +9,24 @@ from orchestrace.envs import by_name
 from orchestrace.envs.voting_baselines import best_fixed_size, tuned_threshold
 
 
+def start_of(env):
+    return int(np.argmax(env.starts))
+
+
+def asking(env):
+    """[A] what each action costs in the start state; 0 for stop."""
+    rewards = env.process.means[env.process.pairs[start_of(env)]].copy()
+    rewards[0] = 0.0
+    return rewards
+
+
 def near(value):
     """Equal at five printed digits."""
     return pytest.approx(value, abs=6e-6)
 
 
 def batches(env, leads):
-    return [env.actions[env.optimal_action(env.start + lead)] for lead in range(leads)]
+    return [env.actions[env.optimal_action(start_of(env) + lead)] for lead in range(leads)]
 
 
 BATCH = [
@@ -38,7 +49,7 @@ def test_batch_voting(k, cr, ct, optimum, plan, one_shot, size):
     assert env.optimal_value() == near(optimum)
     assert batches(env, 6) == plan.split()
     assert env.baselines()["best-one-shot"] == near(one_shot)
-    assert best_fixed_size(0.7, env.voting.prices).n == size
+    assert best_fixed_size(0.7, -asking(env)).n == size
     assert env.null() == ("stop", 0.5)
 
 
@@ -61,7 +72,7 @@ def test_batch_voting_without_a_price_for_rounds_is_sequential_voting():
     assert batch.baselines()["best-one-shot"] == near(0.81119)
     assert batch.baselines()["adaptive-consistency"] == serial.baselines()["adaptive-consistency"]
     # 4, 3, 2, 1 voters at once are as good as one by one: among ties the first
-    values = batch.voting.solution.action_values[batch.start : batch.start + 5]
+    values = batch.action_values()[start_of(batch) : start_of(batch) + 5]
     tied = values >= values.max(axis=1, keepdims=True) - 1e-12
     assert [np.flatnonzero(row).tolist() for row in tied] == [[1, 2, 3, 4], [1, 2, 3], [1, 2], [1], [0]]
     assert batches(batch, 5) == ["1", "1", "1", "1", "stop"]
@@ -102,7 +113,7 @@ def test_unknown_voters(c, optimum, fixed, adaptive, threshold, on_grid, finest)
     assert env.null() == ("stop", 0.5)
     assert baselines["best-fixed-n"] == near(fixed)
     assert baselines["adaptive-consistency"] == near(adaptive)
-    asks = (env.voting.confidence < threshold + 1e-9) & env.legal()[:, 1]
+    asks = (env.process.means[env.process.pairs[:, 0]] < threshold + 1e-9) & env.legal()[:, 1]
     assert env.exact_value(np.column_stack([~asks, asks])) == near(on_grid)
     assert baselines["tuned-threshold"] >= on_grid - 6e-6
     assert baselines["tuned-threshold"] / env.optimal_value() == pytest.approx(finest, abs=6e-5)
@@ -110,10 +121,10 @@ def test_unknown_voters(c, optimum, fixed, adaptive, threshold, on_grid, finest)
 
 def test_the_tuned_threshold_of_batch_voting_is_close_to_the_optimum():
     env = by_name("batch-voting", {"cr": 0.02, "ct": 0.005})
-    best = tuned_threshold(env.voting)
+    best = tuned_threshold(env)
     assert (env.actions[best.action], best.value) == ("10", near(0.88341))
     assert best.confidence == pytest.approx(1 / (1 + (3 / 7) ** 3))
-    leads, eye = np.abs(np.arange(len(env.legal())) - env.start), np.eye(len(env.actions))
+    leads, eye = np.abs(np.arange(len(env.legal())) - start_of(env)), np.eye(len(env.actions))
     by_hand = {
         (size, lead): env.exact_value(eye[np.where(leads < lead, size, 0)])
         for size in range(1, 26)

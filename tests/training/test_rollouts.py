@@ -32,7 +32,7 @@ def test_a_batch_is_whole_episodes_padded(seed, horizon):
     assert B == 40
     assert batch.settings.tolist() == [0] * 20 + [1] * 20
     assert batch.taken[0].all()
-    assert (batch.cells[0] == STACK.starts[batch.settings]).all()
+    assert (batch.cells[0] == STACK.reset(20, np.random.default_rng(0))).all()  # one start each
     assert not (batch.taken[1:] & ~batch.taken[:-1]).any()  # no decision after the end
     for padded in (batch.cells, batch.actions, batch.rewards):
         assert not padded[~batch.taken].any()

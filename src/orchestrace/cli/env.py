@@ -51,7 +51,8 @@ def solve(*, name: str, assignments: tuple[str, ...], as_json: bool) -> None:
     """The optimum of environment NAME, its baselines, and what to do in each state."""
     solved = by_name(name, numbers(assignments))
     null = solved.null()
-    states = sorted(range(len(solved.features())), key=lambda state: (abs(state - solved.start), -state))
+    start = int(np.argmax(solved.starts))
+    states = sorted(range(len(solved.features())), key=lambda state: (abs(state - start), -state))
     policy = {solved.state_name(state): solved.actions[solved.optimal_action(state)] for state in states}
     document = {
         "env": name,

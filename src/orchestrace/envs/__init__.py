@@ -7,7 +7,7 @@
 from orchestrace.envs.catalog import ENVIRONMENTS, NAMES, Entry, by_name
 from orchestrace.envs.parameters import Parameter
 from orchestrace.envs.protocol import Constant, Env, Step, optimal_policy
-from orchestrace.envs.voting_env import Grade
+from orchestrace.envs.table_env import Grade
 
 __all__ = [
     "ENVIRONMENTS",

@@ -17,9 +17,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from orchestrace.envs.parameters import Parameter
-from orchestrace.envs.voting import Voting, lead_features, lead_voting, price_feature
+from orchestrace.envs.protocol import Floats
+from orchestrace.envs.table_env import Grade, TableEnv
+from orchestrace.envs.voting import lead_features, lead_voting, price_feature
 from orchestrace.envs.voting_baselines import adaptive_consistency, best_fixed_size, serial_only, tuned_threshold
-from orchestrace.envs.voting_env import Grade, VotingEnv
+from orchestrace.envs.voting_env import voting_env
 from orchestrace.errors import RecipeError
 
 PARAMETERS: Mapping[str, Parameter] = {
@@ -31,7 +33,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 LEAST_PRICE = 1e-6
 
 
-def batch_voting(settings: Mapping[str, float], *, grade: Grade = "outcome") -> VotingEnv:
+def batch_voting(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
     """E5f. A policy sees [margin, log odds, competence, price of a round, price of a voter], see `voting`.
 
     Args:
@@ -44,19 +46,22 @@ def batch_voting(settings: Mapping[str, float], *, grade: Grade = "outcome") -> 
     cr, ct, largest = settings["cr"], settings["ct"], int(settings["max_batch"])
     if cr + ct < LEAST_PRICE:
         raise RecipeError(f"cr + ct = {cr + ct:g}, but asking must cost at least {LEAST_PRICE:g}", place="cr, ct")
-    sizes = np.arange(largest + 1)
-    prices = np.where(sizes > 0, cr + ct * sizes, 0.0)
-    actions = ("stop", *map(str, sizes[1:]))
+    prices, actions = _prices(cr, ct, largest), ("stop", *map(str, range(1, largest + 1)))
     voting = lead_voting(name="batch-voting", settings=settings, actions=actions, prices=prices)
     priced = np.broadcast_to([price_feature(cr), price_feature(ct)], (len(voting.posterior), 2))
-    return VotingEnv(voting, np.column_stack([lead_features(voting), priced]), _compared, grade)
+    return voting_env(voting, np.column_stack([lead_features(voting), priced]), compare=_compared, grade=grade)
 
 
-def _compared(voting: Voting) -> dict[str, float]:
-    p, alone = voting.settings["p"], voting.settings["cr"] + voting.settings["ct"]
+def _compared(env: TableEnv) -> dict[str, float]:
+    p, cr, ct = env.settings["p"], env.settings["cr"], env.settings["ct"]
     return {
-        "serial-only": serial_only(voting),
-        "best-one-shot": best_fixed_size(p, voting.prices).value,
-        "tuned-threshold": tuned_threshold(voting).value,
-        "adaptive-consistency": adaptive_consistency(p, alone),
+        "serial-only": serial_only(env),
+        "best-one-shot": best_fixed_size(p, _prices(cr, ct, int(env.settings["max_batch"]))).value,
+        "tuned-threshold": tuned_threshold(env).value,
+        "adaptive-consistency": adaptive_consistency(p, cr + ct),
     }
+
+
+def _prices(cr: float, ct: float, largest: int) -> Floats:
+    sizes = np.arange(largest + 1)
+    return np.where(sizes > 0, cr + ct * sizes, 0.0)

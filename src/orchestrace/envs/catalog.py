@@ -6,7 +6,7 @@ from typing import NamedTuple
 from orchestrace.envs import batch_voting, sequential_voting, unknown_voters
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
-from orchestrace.envs.voting_env import Grade
+from orchestrace.envs.table_env import Grade
 from orchestrace.errors import RecipeError
 
 

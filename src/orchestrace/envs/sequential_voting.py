@@ -15,9 +15,10 @@ import numpy as np
 
 from orchestrace.envs.parameters import Parameter
 from orchestrace.envs.protocol import Floats
-from orchestrace.envs.voting import Voting, lead_features, lead_voting, price_feature
+from orchestrace.envs.table_env import Grade, TableEnv
+from orchestrace.envs.voting import lead_features, lead_voting, price_feature
 from orchestrace.envs.voting_baselines import adaptive_consistency, best_fixed_size, tuned_threshold
-from orchestrace.envs.voting_env import Grade, VotingEnv
+from orchestrace.envs.voting_env import voting_env
 
 PARAMETERS: Mapping[str, Parameter] = {
     "p": Parameter(0.7, 0.51, 0.99, "chance that a voter is right"),
@@ -27,7 +28,7 @@ MOST_FIXED = 100_000
 """The largest fixed number of voters that is tried."""
 
 
-def sequential_voting(settings: Mapping[str, float], *, grade: Grade = "outcome") -> VotingEnv:
+def sequential_voting(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
     """E5c. A policy sees [margin, log odds, competence, price], see `voting`.
 
     Args:
@@ -37,15 +38,15 @@ def sequential_voting(settings: Mapping[str, float], *, grade: Grade = "outcome"
     prices = np.array([0.0, settings["c"]])
     voting = lead_voting(name="sequential-voting", settings=settings, actions=("stop", "ask"), prices=prices)
     seen = np.column_stack([lead_features(voting), np.full(len(voting.posterior), price_feature(settings["c"]))])
-    return VotingEnv(voting, seen, _compared, grade)
+    return voting_env(voting, seen, compare=_compared, grade=grade)
 
 
-def _compared(voting: Voting) -> dict[str, float]:
-    p, c = voting.settings["p"], voting.settings["c"]
+def _compared(env: TableEnv) -> dict[str, float]:
+    p, c = env.settings["p"], env.settings["c"]
     most = min(int(0.5 / c) + 1, MOST_FIXED)  # more voters cost more than certainty is worth
     by_size: Floats = c * np.arange(most + 1, dtype=np.float64)
     return {
         "best-fixed-n": best_fixed_size(p, by_size).value,
-        "tuned-threshold": tuned_threshold(voting).value,
+        "tuned-threshold": tuned_threshold(env).value,
         "adaptive-consistency": adaptive_consistency(p, c),
     }

@@ -12,13 +12,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from orchestrace.envs.dynamic_programming import END, Process, plan_values
+from orchestrace.envs.dynamic_programming import Process, dense_process
 from orchestrace.envs.parameters import Parameter
 from orchestrace.envs.probability import chance_above_half
-from orchestrace.envs.protocol import Bools, Floats, Ints
-from orchestrace.envs.voting import STOP, Truth, Voting, price_feature
+from orchestrace.envs.protocol import END, Bools, Floats, Ints
+from orchestrace.envs.table_env import Grade, TableEnv, plan_value
+from orchestrace.envs.voting import STOP, Truth, Voting, answered, price_feature
 from orchestrace.envs.voting_baselines import ENOUGH, tuned_threshold
-from orchestrace.envs.voting_env import Grade, VotingEnv
+from orchestrace.envs.voting_env import voting_env
 
 PARAMETERS: Mapping[str, Parameter] = {
     "c": Parameter(0.01, 1e-6, 1.0, "price of one voter"),
@@ -29,7 +30,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 ASK = 1
 
 
-def unknown_voters(settings: Mapping[str, float], *, grade: Grade = "outcome") -> VotingEnv:
+def unknown_voters(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
     """E5d. A policy sees [margin 2m − 1, log odds of m, lead of the posterior mean, votes used, price].
 
     m is the chance that the more probable answer is right. The first two are as in `voting.lead_features`; the third is
@@ -55,7 +56,7 @@ def unknown_voters(settings: Mapping[str, float], *, grade: Grade = "outcome") -
         ask="O5",
         weighted=False,
     )
-    return VotingEnv(voting, _features(voting, votes), _compared, grade)
+    return voting_env(voting, _features(voting, votes), compare=_compared, grade=grade)
 
 
 def _states(most: int) -> Ints:
@@ -69,12 +70,12 @@ def _process(settings: Mapping[str, float], *, votes: Ints, posterior: Floats) -
     legal = np.column_stack([np.ones(S, dtype=np.bool_), n < settings["max_votes"]])
     says_a = (a + settings["a0"]) / (n + settings["a0"] + settings["b0"])
     targets, chances = np.full((S, 2, 2), END), np.zeros((S, 2, 2))
-    chances[:, STOP, 0] = 1.0
     next_b = (n + 1) * (n + 2) // 2 + a
     targets[:, ASK] = np.where(legal[:, ASK, None], np.column_stack([next_b, next_b + 1]), END)
     chances[:, ASK] = np.where(legal[:, ASK, None], np.column_stack([1 - says_a, says_a]), 0.0)
-    rewards = np.column_stack([np.maximum(posterior, 1 - posterior), np.full(S, -settings["c"])])
-    return Process(targets, chances, rewards, legal)
+    rewards = np.full((S, 2, 2), -settings["c"])
+    chances[:, STOP], rewards[:, STOP] = answered(posterior, width=2)
+    return dense_process(targets, chances, rewards=rewards, legal=legal)
 
 
 def _truth(settings: Mapping[str, float], rng: np.random.Generator) -> Truth:
@@ -91,18 +92,18 @@ def _features(voting: Voting, votes: Ints) -> Floats:
     return np.column_stack([2 * m - 1, log_odds, np.abs(alpha - beta) / (alpha + beta), used, price])
 
 
-def _compared(voting: Voting) -> dict[str, float]:
-    votes = _states(int(voting.settings["max_votes"]))
-    n, legal = votes.sum(axis=1), voting.process.legal[:, ASK]
-    fixed = [_value(voting, (n < size) & legal) for size in range(int(n[-1]) + 1)]
+def _compared(env: TableEnv) -> dict[str, float]:
+    votes = _states(int(env.settings["max_votes"]))
+    n, legal = votes.sum(axis=1), env.process.legal[:, ASK]
+    fixed = [_asking(env, (n < size) & legal) for size in range(int(n[-1]) + 1)]
     confident = np.array([chance_above_half(max(a, b) + 1, min(a, b) + 1) >= ENOUGH for a, b in votes.tolist()])
     return {
         "best-fixed-n": max(fixed),
-        "tuned-threshold": tuned_threshold(voting).value,
-        "adaptive-consistency": _value(voting, ~confident & legal),
+        "tuned-threshold": tuned_threshold(env).value,
+        "adaptive-consistency": _asking(env, ~confident & legal),
         "always-ask": fixed[-1],
     }
 
 
-def _value(voting: Voting, asks: Bools) -> float:
-    return float(plan_values(voting.process, np.where(asks, ASK, STOP))[voting.start])
+def _asking(env: TableEnv, asks: Bools) -> float:
+    return plan_value(env, np.where(asks, ASK, STOP))

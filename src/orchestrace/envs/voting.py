@@ -7,14 +7,13 @@ answer that the votes make more probable; a tie goes to A. The reward is 1 if th
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from orchestrace.envs.dynamic_programming import END, Optimum, Process, optimum
+from orchestrace.envs.dynamic_programming import Process, dense_process
 from orchestrace.envs.probability import binomial_pmf
-from orchestrace.envs.protocol import Floats
+from orchestrace.envs.protocol import END, Floats
 from orchestrace.trace import SubDecision
 
 STOP = 0
@@ -48,7 +47,7 @@ class Voting:
     posterior: Floats
     """[S] chance that A is right, given the votes."""
     process: Process
-    """Targets are ordered by the number of voters who say A."""
+    """The outcomes of a round are ordered by the number of voters who say A; those of stop are right, wrong."""
     truth: Callable[[np.random.Generator], Truth]
     ask: SubDecision
     """What an asking action decides: O1 (how many to spawn) or O5 (whether to go on)."""
@@ -60,10 +59,17 @@ class Voting:
         """[S] chance that the more probable answer is right."""
         return np.maximum(self.posterior, 1 - self.posterior)
 
-    @cached_property
-    def solution(self) -> Optimum:
-        """V*, Q* and an optimal plan for every state."""
-        return optimum(self.process)
+    def described(self, state: int) -> str:
+        """What the orchestrator knows in a state, in words: the votes so far, the prices, how good voters are."""
+        cost = ", ".join(
+            f"{name} costs {price:g}" for name, price in zip(self.actions[1:], self.prices[1:], strict=True)
+        )
+        p = self.settings.get("p")
+        voters = f"A voter is right with chance {p:g}." if p is not None else "Nobody knows how good the voters are."
+        return (
+            f"Which answer is right, A or B? A right answer pays 1. {voters}\n"
+            f"Votes so far: {self.state_names[state]}.\nPrices: {cost}."
+        )
 
 
 def lead_limit(p: float, largest: int) -> int:
@@ -103,9 +109,20 @@ def lead_process(p: float, *, sizes: tuple[int, ...], prices: Floats) -> Process
         if k:
             reached = leads[:, None] + 2 * np.minimum(np.arange(M), k) - k
             targets[:, a] = np.where(np.abs(reached) < limit, reached + limit - 1, END)
-    rewards = np.repeat(-prices[None, :], S, axis=0)
-    rewards[:, STOP] += np.maximum(q, 1 - q)[:, 0]
-    return Process(targets, chances, rewards, np.ones((S, A), dtype=np.bool_))
+    rewards = np.broadcast_to(-prices[None, :, None], chances.shape).copy()
+    chances[:, STOP], rewards[:, STOP] = answered(q[:, 0], width=M)
+    return dense_process(targets, chances, rewards=rewards, legal=np.ones((S, A), dtype=np.bool_))
+
+
+def answered(posterior: Floats, *, width: int) -> tuple[Floats, Floats]:
+    """What stopping with the likelier answer comes to: chances and rewards, each [S, width].
+
+    It pays 1 with the chance that the answer is right, and else 0.
+    """
+    right = np.maximum(posterior, 1 - posterior)
+    chances, rewards = np.zeros((len(posterior), width)), np.zeros((len(posterior), width))
+    chances[:, 0], chances[:, 1], rewards[:, 0] = right, 1 - right, 1.0
+    return chances, rewards
 
 
 def lead_truth(p: float) -> Callable[[np.random.Generator], Truth]:
@@ -121,7 +138,7 @@ def lead_voting(*, name: str, settings: Mapping[str, float], actions: tuple[str,
     """A voting problem with voters of known competence `settings["p"]`; action a asks a voters."""
     p, sizes = settings["p"], tuple(range(len(actions)))
     process = lead_process(p, sizes=sizes, prices=prices)
-    limit = (len(process.legal) + 1) // 2
+    limit = (len(process.pairs) + 1) // 2
     leads = np.arange(1 - limit, limit)
     return Voting(
         name=name,

@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrace.envs.dynamic_programming import Process, optimum, plan_values
+from orchestrace.envs.dynamic_programming import Process, optimum
 from orchestrace.envs.probability import majority_accuracy
 from orchestrace.envs.protocol import Floats
-from orchestrace.envs.voting import STOP, Voting
+from orchestrace.envs.table_env import TableEnv, plan_value
+from orchestrace.envs.voting import STOP
 
 ENOUGH = 0.95
 """The confidence at which Adaptive-Consistency stops, as published."""
@@ -42,30 +43,41 @@ def best_fixed_size(p: float, prices: Floats) -> FixedSize:
     return FixedSize(n, float(values[n]))
 
 
-def serial_only(voting: Voting) -> float:
+def serial_only(env: TableEnv) -> float:
     """Value of the best policy that asks one voter at a time, optimally stopped."""
-    full, pair = voting.process, slice(0, 2)
-    serial = Process(full.targets[:, pair], full.chances[:, pair], full.rewards[:, pair], full.legal[:, pair])
-    return float(optimum(serial).values[voting.start])
+    full = env.process
+    q = np.where(np.arange(len(env.actions)) < 2, full.pairs, -1)
+    kept = q[q >= 0]
+    outcomes = np.flatnonzero(np.isin(full.origins, kept))
+    serial = Process(
+        np.where(q >= 0, np.cumsum(q >= 0).reshape(q.shape) - 1, -1),
+        np.concatenate([[0], np.cumsum(np.diff(full.first)[kept])]),
+        full.targets[outcomes],
+        full.chances[outcomes],
+        full.rewards[outcomes],
+    )
+    return float(env.starts @ optimum(serial).values)
 
 
-def tuned_threshold(voting: Voting) -> Threshold:
+def tuned_threshold(env: TableEnv) -> Threshold:
     """The best posterior threshold: every asking action with every confidence that a state can have.
 
     Confidences are left out from where asking is never worth more than stopping, even if the rest were played
     optimally: stopping there as well makes such a policy no worse.
     """
-    confidence = np.round(voting.confidence, 12)  # mirror states must not differ by rounding
+    confidence = np.round(
+        env.process.means[env.process.pairs[:, STOP]], 12
+    )  # mirror states must not differ by rounding
     levels = np.unique(confidence)
-    best = Threshold(STOP, float(levels[0]), float(confidence[voting.start]))
-    for action in range(1, len(voting.actions)):
-        worth_it = voting.solution.action_values[:, action] > voting.solution.action_values[:, STOP]
+    best = Threshold(STOP, float(levels[0]), plan_value(env, np.full(len(confidence), STOP)))
+    for action in range(1, len(env.actions)):
+        worth_it = env.solution.action_values[:, action] > env.solution.action_values[:, STOP]
         highest = np.max(confidence, where=worth_it, initial=0.0)
         for level in levels[: np.searchsorted(levels, highest, side="right") + 1]:
-            asks = (confidence < level) & voting.process.legal[:, action]
-            value = plan_values(voting.process, np.where(asks, action, STOP))[voting.start]
+            asks = (confidence < level) & env.process.legal[:, action]
+            value = plan_value(env, np.where(asks, action, STOP))
             if value > best.value:
-                best = Threshold(action, float(level), float(value))
+                best = Threshold(action, float(level), value)
     return best
 
 

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from orchestrace.envs.dynamic_programming import END, checked_policy
-from orchestrace.envs.protocol import Floats
+from orchestrace.envs.dynamic_programming import checked_policy
+from orchestrace.envs.protocol import END, Floats
 from orchestrace.envs.voting import STOP, Truth, Voting
 from orchestrace.trace import (
     Agent,
@@ -107,7 +107,8 @@ class _Episode:
         self.rounds, self.voters = self.rounds + 1, self.voters + size
         self.price += float(self.voting.prices[action])
         self.t += float(durations.max())
-        self.state = int(self.voting.process.targets[self.state, action, votes.sum()])
+        process = self.voting.process
+        self.state = int(process.targets[process.first[process.pairs[self.state, action]] + votes.sum()])
         inputs = tuple(returns[i].id for i in range(size))
         self.aggregate(inputs, int(votes.sum()))
 

@@ -66,7 +66,15 @@ def _check_tables(env: Env) -> None:
     S, A = legal.shape
     assert legal.dtype == np.bool_, f"{env.name}: legal is {legal.dtype}, not bool"
     assert len(set(env.actions)) == A, f"{env.name}: {A} actions, but their names are {env.actions}"
-    assert 0 <= env.start < S, f"{env.name}: start {env.start} is no state of 0..{S - 1}"
+    assert env.starts.shape == (S,), f"{env.name}: starts have shape {env.starts.shape}, not ({S},)"
+    assert (env.starts >= 0).all(), f"{env.name}: a start has a negative chance"
+    assert abs(env.starts.sum() - 1) < EXACT, f"{env.name}: starts sum to {env.starts.sum()}"
+    assert len(env.decides) == A, f"{env.name}: {A} actions, but {len(env.decides)} sub-decisions"
+    options = env.action_features()
+    assert options.shape[:2] == (S, A), f"{env.name}: action features have shape {options.shape}, not [{S}, {A}, G]"
+    assert np.isfinite(options).all(), f"{env.name}: action features are not finite"
+    assert all(env.describe(state).strip() for state in range(S)), f"{env.name}: a state has no description"
+    _check_factors(env)
     assert legal.any(axis=1).all(), f"{env.name}: state {np.argmin(legal.any(axis=1))} has no legal action"
     assert seen.ndim == 2, f"{env.name}: features have shape {seen.shape}, not [S, F]"
     assert len(seen) == S, f"{env.name}: features have {len(seen)} rows, but there are {S} states"
@@ -75,10 +83,20 @@ def _check_tables(env: Env) -> None:
     assert all(math.isfinite(value) for value in env.settings.values()), f"{env.name}: settings {env.settings}"
 
 
+def _check_factors(env: Env) -> None:
+    sizes = [len(options) for options in env.factors.values()]
+    assert not sizes or math.prod(sizes) == len(env.actions), f"{env.name}: factors {sizes} do not count its actions"
+
+
 def _check_values(env: Env, policies: list[Floats]) -> None:
     legal, best = env.legal(), env.optimal_value()
     for state in range(len(legal)):
         assert legal[state, env.optimal_action(state)], f"{env.name}: the optimum is illegal in state {state}"
+    q = env.action_values()
+    assert q.shape == legal.shape, f"{env.name}: action values have shape {q.shape}, not {legal.shape}"
+    assert (np.isfinite(q) == legal).all(), f"{env.name}: action values are finite where actions are not legal, or not"
+    chosen = np.array([q[state, env.optimal_action(state)] for state in range(len(legal))])
+    assert (chosen >= q.max(axis=1) - EXACT).all(), f"{env.name}: the optimal action is not the best in some state"
     reached = env.exact_value(policies[0])
     assert abs(reached - best) < EXACT, f"{env.name}: the optimal plan is worth {reached}, but V* is {best}"
     for policy in policies:
@@ -90,10 +108,13 @@ def _check_values(env: Env, policies: list[Floats]) -> None:
         for a, name in enumerate(env.actions)
         if legal[:, a].all()
     }
-    assert null.action in constants, f"{env.name}: null action {null.action!r} is not legal in every state"
-    strongest = max(constants.values())
-    assert abs(null.value - strongest) < EXACT, f"{env.name}: V_null is {null.value}, but a constant has {strongest}"
-    assert strongest <= best + EXACT, f"{env.name}: V_null {strongest} is above V* {best}"
+    assert null.value <= best + EXACT, f"{env.name}: V_null {null.value} is above V* {best}"
+    if constants:
+        assert null.action in constants, f"{env.name}: null action {null.action!r} is not legal in every state"
+        strongest = max(constants.values())
+        assert abs(null.value - strongest) < EXACT, (
+            f"{env.name}: V_null is {null.value}, but a constant has {strongest}"
+        )
     for name, value in env.baselines().items():
         assert value <= best + EXACT, f"{env.name}: baseline {name!r} is worth {value}, above V* {best}"
 
@@ -123,7 +144,7 @@ def _check_agreement(what: str, seen: Estimate, exact: float) -> None:
 
 def _simulated(env: Env, policy: Floats, *, rng: np.random.Generator, episodes: int) -> Estimate:
     """The mean return of `episodes` episodes, each played to its end."""
-    states, returns = np.full(episodes, env.start), np.zeros(episodes)
+    states, returns = env.reset(episodes, rng), np.zeros(episodes)
     playing = np.arange(episodes)
     cumulative = np.cumsum(policy, axis=1)[:, :-1]
     for _ in range(MOST_STEPS):

@@ -39,7 +39,7 @@ def collected(stack: Stack, policy: Floats, *, episodes: int, horizon: int, rng:
       rng: numpy's die.
     """
     settings = np.repeat(np.arange(len(stack.envs)), episodes)
-    here, going = stack.starts[settings], np.arange(len(settings))
+    here, going = stack.reset(episodes, rng), np.arange(len(settings))
     cumulative = _cumulative(policy)
     cells: list[Ints] = []
     actions: list[Ints] = []
@@ -68,7 +68,7 @@ def _spread(values: npt.NDArray[N], at: Ints, length: int) -> npt.NDArray[N]:
 
 def returns(env: Env, policy: Floats, *, episodes: int, rng: np.random.Generator) -> Floats:
     """[episodes] the sum of rewards of each of so many episodes under a policy [S, A], each played to its end."""
-    states, totals, going = np.full(episodes, env.start), np.zeros(episodes), np.arange(episodes)
+    states, totals, going = env.reset(episodes, rng), np.zeros(episodes), np.arange(episodes)
     cumulative = _cumulative(policy)
     while len(going):
         step = env.step(states, _drawn(cumulative[states], rng), rng)

@@ -26,12 +26,16 @@ class Stack(NamedTuple):
     """[n]"""
     first: Ints
     """[n] the first cell of each setting; cell = first + state."""
-    starts: Ints
-    """[n] the cell in which an episode of each setting starts."""
     features: Floats
     """[C, F]"""
     legal: Bools
     """[C, A]"""
+
+    def reset(self, episodes: int, rng: np.random.Generator) -> Ints:
+        """[n · episodes] the cells in which so many episodes of each setting start, setting by setting."""
+        return np.concatenate(
+            [env.reset(episodes, rng) + first for env, first in zip(self.envs, self.first, strict=True)]
+        )
 
     def tables(self, policy: Floats) -> list[Floats]:
         """A policy [C, A] as one table [S, A] for each setting."""
@@ -42,8 +46,7 @@ def stack(envs: Sequence[Env]) -> Stack:
     """Number the states of all settings through; the settings have the same actions and features."""
     features, legal = [env.features() for env in envs], [env.legal() for env in envs]
     first = np.cumsum([0, *(len(rows) for rows in features[:-1])])
-    starts = first + np.array([env.start for env in envs])
-    return Stack(tuple(envs), first, starts, np.concatenate(features), np.concatenate(legal))
+    return Stack(tuple(envs), first, np.concatenate(features), np.concatenate(legal))
 
 
 class MakeEnv(Protocol):
