@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orchestrace.envs import by_name
-from orchestrace.envs.voting_baselines import best_fixed_size, tuned_threshold
+from orchestrace.envs.voting.baselines import best_fixed_size, tuned_threshold
 
 
 def start_of(env):

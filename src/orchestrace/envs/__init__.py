@@ -1,7 +1,8 @@
 """Environments whose optimal policy is known, so that a learned orchestrator can be measured against it.
 
-`by_name` makes one; `protocol` says what each offers. Reading order: `protocol`, `dynamic_programming`, `voting`,
-`voting_env`, then one module an environment.
+`by_name` makes one; `protocol` says what each offers. Reading order: `protocol`, `dynamic_programming`, `table_env`,
+`story` (episodes as traces), then one room a sub-decision (`spawn`, `delegate`, `communicate`, `aggregate`, `stop`,
+`joint`) with one module an environment.
 """
 
 from orchestrace.envs.catalog import ENVIRONMENTS, NAMES, Entry, by_name

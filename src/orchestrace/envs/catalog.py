@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from orchestrace.envs import batch_voting, sequential_voting, unknown_voters
+from orchestrace.envs.joint import batch_voting
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
+from orchestrace.envs.stop import sequential_voting, unknown_voters
 from orchestrace.envs.table_env import Grade
 from orchestrace.errors import RecipeError
 

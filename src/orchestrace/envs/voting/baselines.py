@@ -8,7 +8,7 @@ from orchestrace.envs.dynamic_programming import Process, optimum
 from orchestrace.envs.probability import majority_accuracy
 from orchestrace.envs.protocol import Floats
 from orchestrace.envs.table_env import TableEnv, plan_value
-from orchestrace.envs.voting import STOP
+from orchestrace.envs.voting.rules import STOP
 
 ENOUGH = 0.95
 """The confidence at which Adaptive-Consistency stops, as published."""

@@ -17,9 +17,9 @@ from orchestrace.envs.parameters import Parameter
 from orchestrace.envs.probability import chance_above_half
 from orchestrace.envs.protocol import END, Bools, Floats, Ints
 from orchestrace.envs.table_env import Grade, TableEnv, plan_value
-from orchestrace.envs.voting import STOP, Truth, Voting, answered, price_feature
-from orchestrace.envs.voting_baselines import ENOUGH, tuned_threshold
-from orchestrace.envs.voting_env import voting_env
+from orchestrace.envs.voting.baselines import ENOUGH, tuned_threshold
+from orchestrace.envs.voting.env import voting_env
+from orchestrace.envs.voting.rules import STOP, Truth, Voting, answered, price_feature
 
 PARAMETERS: Mapping[str, Parameter] = {
     "c": Parameter(0.01, 1e-6, 1.0, "price of one voter"),
@@ -33,7 +33,7 @@ ASK = 1
 def unknown_voters(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
     """E5d. A policy sees [margin 2m − 1, log odds of m, lead of the posterior mean, votes used, price].
 
-    m is the chance that the more probable answer is right. The first two are as in `voting.lead_features`; the third is
+    m is the chance that the more probable answer is right. The first two are as in `voting.rules.lead_features`; the third is
     |α − β| / (α + β), the fourth (a + b) / N.
 
     Args:

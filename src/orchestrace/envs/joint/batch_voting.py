@@ -9,7 +9,7 @@ It joins O1 (how many to spawn) with O5 (when to stop); the aggregate (O4) is th
 time loses to the price of rounds, one large round to the price of voters. With cr = 0 it is `sequential-voting`.
 Optima are optima given K: a small K overstates how much one-shot loses.
 
-Horizon: an episode whose lead reaches `voting.lead_limit` is cut off without an answer. The optimum never gets there.
+Horizon: an episode whose lead reaches `voting.rules.lead_limit` is cut off without an answer. The optimum never gets there.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ import numpy as np
 from orchestrace.envs.parameters import Parameter
 from orchestrace.envs.protocol import Floats
 from orchestrace.envs.table_env import Grade, TableEnv
-from orchestrace.envs.voting import lead_features, lead_voting, price_feature
-from orchestrace.envs.voting_baselines import adaptive_consistency, best_fixed_size, serial_only, tuned_threshold
-from orchestrace.envs.voting_env import voting_env
+from orchestrace.envs.voting.baselines import adaptive_consistency, best_fixed_size, serial_only, tuned_threshold
+from orchestrace.envs.voting.env import voting_env
+from orchestrace.envs.voting.rules import lead_features, lead_voting, price_feature
 from orchestrace.errors import RecipeError
 
 PARAMETERS: Mapping[str, Parameter] = {
@@ -34,7 +34,7 @@ LEAST_PRICE = 1e-6
 
 
 def batch_voting(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
-    """E5f. A policy sees [margin, log odds, competence, price of a round, price of a voter], see `voting`.
+    """E5f. A policy sees [margin, log odds, competence, price of a round, price of a voter], see `voting.rules`.
 
     Args:
       settings: every key of `PARAMETERS`.

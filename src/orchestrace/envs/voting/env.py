@@ -6,8 +6,8 @@ import numpy as np
 
 from orchestrace.envs.protocol import Floats
 from orchestrace.envs.table_env import Grade, TableEnv
-from orchestrace.envs.voting import Voting
-from orchestrace.envs.voting_trace import voting_episode
+from orchestrace.envs.voting.rules import Voting
+from orchestrace.envs.voting.trace import voting_episode
 from orchestrace.trace import SubDecision
 
 

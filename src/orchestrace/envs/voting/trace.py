@@ -10,7 +10,7 @@ import numpy as np
 
 from orchestrace.envs.dynamic_programming import checked_policy
 from orchestrace.envs.protocol import END, Floats
-from orchestrace.envs.voting import STOP, Truth, Voting
+from orchestrace.envs.voting.rules import STOP, Truth, Voting
 from orchestrace.trace import (
     Agent,
     Aggregate,

@@ -6,7 +6,7 @@ answer is right. The optimum (Wald 1945) stops at a lead of k*:
     ρ = (1 − p) / p,     acc(k) = 1 / (1 + ρᵏ),     E[N] = k / (2p − 1) · (1 − ρᵏ) / (1 + ρᵏ)
     k* = argmax acc(k) − c E[N]
 
-Horizon: an episode whose lead reaches `voting.lead_limit` is cut off without an answer. The optimum never gets there.
+Horizon: an episode whose lead reaches `voting.rules.lead_limit` is cut off without an answer. The optimum never gets there.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ import numpy as np
 from orchestrace.envs.parameters import Parameter
 from orchestrace.envs.protocol import Floats
 from orchestrace.envs.table_env import Grade, TableEnv
-from orchestrace.envs.voting import lead_features, lead_voting, price_feature
-from orchestrace.envs.voting_baselines import adaptive_consistency, best_fixed_size, tuned_threshold
-from orchestrace.envs.voting_env import voting_env
+from orchestrace.envs.voting.baselines import adaptive_consistency, best_fixed_size, tuned_threshold
+from orchestrace.envs.voting.env import voting_env
+from orchestrace.envs.voting.rules import lead_features, lead_voting, price_feature
 
 PARAMETERS: Mapping[str, Parameter] = {
     "p": Parameter(0.7, 0.51, 0.99, "chance that a voter is right"),
@@ -29,7 +29,7 @@ MOST_FIXED = 100_000
 
 
 def sequential_voting(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
-    """E5c. A policy sees [margin, log odds, competence, price], see `voting`.
+    """E5c. A policy sees [margin, log odds, competence, price], see `voting.rules`.
 
     Args:
       settings: every key of `PARAMETERS`.

@@ -1,0 +1,3 @@
+"""Several decisions in one episode: environments with a known optimum."""
+
+__all__ = []

@@ -1,0 +1,3 @@
+"""Whether and how many to spawn (O1): environments with a known optimum."""
+
+__all__ = []
