@@ -9,7 +9,8 @@ It joins O1 (how many to spawn) with O5 (when to stop); the aggregate (O4) is th
 time loses to the price of rounds, one large round to the price of voters. With cr = 0 it is `sequential-voting`.
 Optima are optima given K: a small K overstates how much one-shot loses.
 
-Horizon: an episode whose lead reaches `voting.rules.lead_limit` is cut off without an answer. The optimum never gets there.
+Horizon: an episode whose lead reaches `voting.rules.lead_limit` is cut off without an answer. The
+optimum never gets there.
 """
 
 from collections.abc import Mapping

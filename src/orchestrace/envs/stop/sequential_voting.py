@@ -6,7 +6,8 @@ answer is right. The optimum (Wald 1945) stops at a lead of k*:
     ρ = (1 − p) / p,     acc(k) = 1 / (1 + ρᵏ),     E[N] = k / (2p − 1) · (1 − ρᵏ) / (1 + ρᵏ)
     k* = argmax acc(k) − c E[N]
 
-Horizon: an episode whose lead reaches `voting.rules.lead_limit` is cut off without an answer. The optimum never gets there.
+Horizon: an episode whose lead reaches `voting.rules.lead_limit` is cut off without an answer. The
+optimum never gets there.
 """
 
 from collections.abc import Mapping

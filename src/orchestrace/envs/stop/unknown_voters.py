@@ -33,7 +33,7 @@ ASK = 1
 def unknown_voters(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
     """E5d. A policy sees [margin 2m − 1, log odds of m, lead of the posterior mean, votes used, price].
 
-    m is the chance that the more probable answer is right. The first two are as in `voting.rules.lead_features`; the third is
+    m is the chance that the more probable answer is right. The first two are as in `rules.lead_features`; the third is
     |α − β| / (α + β), the fourth (a + b) / N.
 
     Args:
