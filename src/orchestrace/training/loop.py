@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from orchestrace.envs import by_name
+from orchestrace.envs import Grade, by_name
 from orchestrace.errors import InterruptedWork
 from orchestrace.training import checkpoints, run_folder
 from orchestrace.training._torch import torch
@@ -81,13 +81,20 @@ def train(
     return result
 
 
-def trained(run_dir: Path, overrides: Mapping[str, float] | None = None, *, make_env: MakeEnv = by_name) -> Trained:
+def trained(
+    run_dir: Path,
+    overrides: Mapping[str, float] | None = None,
+    *,
+    grade: Grade = "outcome",
+    make_env: MakeEnv = by_name,
+) -> Trained:
     """The policy that a run has kept, finished or not.
 
     Args:
       run_dir: the run's folder.
       overrides: parameters of the environment to judge it under, in place of those it was trained with: another size
         of the team, another horizon.
+      grade: what the environments pay that it is judged in.
       make_env: how to make the environment.
 
     Raises:
@@ -97,11 +104,10 @@ def trained(run_dir: Path, overrides: Mapping[str, float] | None = None, *, make
     recipe = run_folder.begun_with(run_dir, make_env=make_env)
     run = _started(recipe, make_env=make_env)
     restore(run, checkpoints.find(run_dir).checkpoint)
-    if overrides:
-        recipe = changed(recipe, overrides)
-        elsewhere = stack(environments(recipe, make_env=make_env, judged=True))
-        check_fits(run.learner.networks, elsewhere)
-        run.recipe, run.arena = recipe, Arena(elsewhere, View(elsewhere))
+    run.recipe = changed(recipe, overrides or {})
+    elsewhere = stack(environments(run.recipe, grade=grade, make_env=make_env, judged=True))
+    check_fits(run.learner.networks, elsewhere)
+    run.arena = Arena(elsewhere, View(elsewhere))
     return _trained(run, run_dir)
 
 

@@ -171,6 +171,8 @@ def changed(recipe: Recipe, overrides: Mapping[str, float]) -> Recipe:
 
     A parameter that settings or a grid vary takes the one value, and settings that thereby become equal become one.
     """
+    if not overrides:
+        return recipe
     table = {"name": recipe.env} if isinstance(recipe.env, str) else recipe.env
     kept = [{key: value for key, value in s.items() if key not in overrides} for s in settings_of(recipe, judged=True)]
     different = [setting for i, setting in enumerate(kept) if setting and setting not in kept[:i]]
