@@ -23,7 +23,7 @@ from orchestrace.credit import (
     rloo,
     rows,
 )
-from orchestrace.envs.protocol import END
+from orchestrace.envs import END
 from orchestrace.training.credit_quality.sample import Sample, rerun
 from orchestrace.training.stack import Floats, Ints
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrace.envs import Env
-from orchestrace.envs.dynamic_programming import action_values, policy_values
+from orchestrace.envs import Env, action_values, policy_values
 from orchestrace.training.rollouts import collected, drawn
 from orchestrace.training.stack import Bools, Floats, Ints, stack
 

@@ -1,6 +1,6 @@
 """The comparison: how well each method's credit agrees with the truth, and what it costs in model calls."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -8,8 +8,8 @@ import numpy as np
 
 from orchestrace.credit import average_ranks
 from orchestrace.envs import Env
-from orchestrace.training.credit_quality.contenders import CONTENDERS
-from orchestrace.training.credit_quality.sample import sampled
+from orchestrace.training.credit_quality.contenders import CONTENDERS, Contender
+from orchestrace.training.credit_quality.sample import Sample, sampled
 from orchestrace.training.stack import Floats
 
 RESAMPLES = 2_000
@@ -90,16 +90,11 @@ def compared(
     found: list[Quality] = []
     left_out: dict[str, str] = {}
     for method, contender in CONTENDERS.items():
-        if not all(contender.applies(sample) for sample in samples):
-            left_out[method] = "not every decision could be to stop"
-            continue
         progress(method)
-        scores = []
-        for seed, sample in enumerate(samples):
-            credited = contender.credit(sample, np.random.default_rng([seed, 4]))
-            calls = (sample.calls + credited.calls) / len(sample.states)
-            scores.append(_scored(credited.values[sample.chosen], sample.truth[sample.chosen], calls))
-        found.append(_quality(method, contender.about, np.array(scores)))
+        if all(contender.applies(sample) for sample in samples):
+            found.append(_quality(method, contender.about, _scores(contender, samples)))
+        else:
+            left_out[method] = "not every decision could be to stop"
     return Comparison(
         env=env.name,
         params=dict(env.settings),
@@ -112,6 +107,16 @@ def compared(
         methods=sorted(found, key=lambda row: -(row.spearman if row.spearman is not None else -2.0)),
         left_out=left_out,
     )
+
+
+def _scores(contender: Contender, samples: Sequence[Sample]) -> Floats:
+    """[seeds, 4] a row of `_Score` for each sample."""
+    scores = []
+    for seed, sample in enumerate(samples):
+        credited = contender.credit(sample, np.random.default_rng([seed, 4]))
+        calls = (sample.calls + credited.calls) / len(sample.states)
+        scores.append(_scored(credited.values[sample.chosen], sample.truth[sample.chosen], calls))
+    return np.array(scores)
 
 
 def _scored(credit: Floats, truth: Floats, calls: float) -> _Score:
