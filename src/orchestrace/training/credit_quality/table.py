@@ -85,8 +85,25 @@ def compared(
       ValueError: the policy never has a choice.
     """
     samples = [sampled(env, policy, episodes=episodes, rng=np.random.default_rng([seed, 3])) for seed in range(seeds)]
-    if not all(sample.chosen.any() for sample in samples):
+    chosen = [sample.truth[sample.chosen] for sample in samples]
+    if not all(map(len, chosen)):
         raise ValueError("the policy never has a choice, so no decision has an advantage")
+    found, left_out = _judged(samples, progress)
+    return Comparison(
+        env=env.name,
+        params=dict(env.settings),
+        policy=name,
+        grade=grade,
+        episodes=episodes,
+        seeds=seeds,
+        decisions=float(np.mean([len(truth) for truth in chosen])),
+        truth_std=float(np.mean([truth.std() for truth in chosen])),
+        methods=sorted(found, key=lambda row: -(row.spearman if row.spearman is not None else -2.0)),
+        left_out=left_out,
+    )
+
+
+def _judged(samples: Sequence[Sample], progress: Callable[[str], None]) -> tuple[list[Quality], dict[str, str]]:
     found: list[Quality] = []
     left_out: dict[str, str] = {}
     for method, contender in CONTENDERS.items():
@@ -95,18 +112,7 @@ def compared(
             found.append(_quality(method, contender.about, _scores(contender, samples)))
         else:
             left_out[method] = "not every decision could be to stop"
-    return Comparison(
-        env=env.name,
-        params=dict(env.settings),
-        policy=name,
-        grade=grade,
-        episodes=episodes,
-        seeds=seeds,
-        decisions=float(np.mean([sample.chosen.sum() for sample in samples])),
-        truth_std=float(np.mean([sample.truth[sample.chosen].std() for sample in samples])),
-        methods=sorted(found, key=lambda row: -(row.spearman if row.spearman is not None else -2.0)),
-        left_out=left_out,
-    )
+    return found, left_out
 
 
 def _scores(contender: Contender, samples: Sequence[Sample]) -> Floats:
