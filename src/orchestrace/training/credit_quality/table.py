@@ -85,22 +85,16 @@ def compared(
       ValueError: the policy never has a choice.
     """
     samples = [sampled(env, policy, episodes=episodes, rng=np.random.default_rng([seed, 3])) for seed in range(seeds)]
-    chosen = [sample.truth[sample.chosen] for sample in samples]
-    if not all(map(len, chosen)):
+    if not all(sample.chosen.any() for sample in samples):
         raise ValueError("the policy never has a choice, so no decision has an advantage")
     found, left_out = _judged(samples, progress)
+    ranked = sorted(found, key=lambda row: -(row.spearman if row.spearman is not None else -2.0))
+    chosen = [sample.truth[sample.chosen] for sample in samples]
+    size, spread = (float(np.mean([measure(truth) for truth in chosen])) for measure in (len, np.std))
     return Comparison(
-        env=env.name,
-        params=dict(env.settings),
-        policy=name,
-        grade=grade,
-        episodes=episodes,
-        seeds=seeds,
-        decisions=float(np.mean([len(truth) for truth in chosen])),
-        truth_std=float(np.mean([truth.std() for truth in chosen])),
-        methods=sorted(found, key=lambda row: -(row.spearman if row.spearman is not None else -2.0)),
-        left_out=left_out,
-    )
+        env=env.name, params=dict(env.settings), policy=name, grade=grade, episodes=episodes, seeds=seeds,
+        decisions=size, truth_std=spread, methods=ranked, left_out=left_out,
+    )  # fmt: skip
 
 
 def _judged(samples: Sequence[Sample], progress: Callable[[str], None]) -> tuple[list[Quality], dict[str, str]]:
