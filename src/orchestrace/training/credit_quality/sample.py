@@ -63,7 +63,7 @@ class Sample:
 
 def step_calls(env: Env, actions: Ints) -> Ints:
     """[n] model calls of each action: the orchestrator's one, and one for each agent that the action starts."""
-    spawned = np.asarray(getattr(env, "spawns", ()) or (0,) * len(env.actions), dtype=np.int64)
+    spawned = np.asarray(env.spawns or (0,) * len(env.actions), dtype=np.int64)
     calls: Ints = 1 + spawned[actions]
     return calls
 
