@@ -6,6 +6,7 @@ from typing import NamedTuple
 from orchestrace.envs.joint import batch_voting
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
+from orchestrace.envs.spawn import spawn_or_not, split
 from orchestrace.envs.stop import sequential_voting, unknown_voters
 from orchestrace.envs.table_env import Grade
 from orchestrace.errors import RecipeError
@@ -30,6 +31,16 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         sequential_voting.sequential_voting,
         sequential_voting.PARAMETERS,
         "E5c (O5): when to stop asking voters of known competence",
+    ),
+    "spawn-or-not": Entry(
+        spawn_or_not.spawn_or_not,
+        spawn_or_not.PARAMETERS,
+        "E1d (O1): whether to spawn for a task that may not split",
+    ),
+    "split": Entry(
+        split.split,
+        split.PARAMETERS,
+        "E1a (O1): how many agents to spawn for a task of known size",
     ),
     "unknown-voters": Entry(
         unknown_voters.unknown_voters,

@@ -1,7 +1,8 @@
 """Episodes of tables as traces: one driver for all environments, and the few things that happen in a team.
 
 The clock is simulated: deciding and aggregating take no time, work takes what the teller says, and what is done at once
-ends when the longest is done. The orchestrator is a table of probabilities, so it has choices but no turns.
+ends when the longest is done. The orchestrator is a table of probabilities, so it has choices but no turns, except for
+work that it does itself.
 """
 
 import math
@@ -116,6 +117,11 @@ class Story:
             returns[names[i]] = event.id
         self.t += float(max(seconds, default=0.0))
         return returns
+
+    def worked_alone(self, *, seconds: float) -> None:
+        """The orchestrator does the work itself, in one turn."""
+        self.builder.append(Turn, ORCHESTRATOR, t=self.t, duration_s=float(seconds))
+        self.t += float(seconds)
 
     def said(self, sender: str, text: str, *, to: str, choice: Choice | None = None) -> str:
         """A message; returns its id."""

@@ -1,0 +1,124 @@
+"""Whether and how many to spawn: optima in closed form, the published figures, what the traces show."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrace.envs import by_name, optimal_policy
+from orchestrace.envs.spawn.spawn_or_not import SERIAL, SPAWN, signals, spawn_advantages
+from orchestrace.envs.spawn.split import WORKS, split_cost, split_works
+from orchestrace.testing.envs import check_env
+from orchestrace.trace import Aggregate, Delegate, Return, Spawn
+
+few = settings(max_examples=25, deadline=None)
+
+
+def told(env, policy=None, seed=0):
+    return env.episode(optimal_policy(env) if policy is None else policy, rng=np.random.default_rng(seed), trace_id="t")
+
+
+def kinds(trace, kind):
+    return [event for event in trace.events if isinstance(event, kind)]
+
+
+def always(env, action):
+    return np.eye(len(env.actions))[np.full(len(env.starts), action)]
+
+
+# split
+
+
+@pytest.mark.parametrize(
+    ("work", "c0", "a", "agents", "cost"),
+    [(100, 2, 1, 10, 22), (20, 4, 3, 0, 20), (1000, 2, 2, 20, 92), (12, 4, 3, 0, 12)],
+)
+def test_split_finds_the_published_numbers_of_agents(work, c0, a, agents, cost):
+    costs = [split_cost(work, k, c0=c0, a=a) for k in range(101)]
+    assert (int(np.argmin(costs)), min(costs)) == (agents, cost)
+
+
+def test_the_root_test_of_whether_to_spawn_is_wrong_near_the_boundary():
+    assert 6 + 2 * math.sqrt(5 * 31) < 31
+    assert min(split_cost(31, k, c0=6, a=5) for k in range(1, 40)) == 32
+
+
+def test_split_has_the_published_values():
+    env = by_name("split")
+    assert env.optimal_value() == pytest.approx(-0.576, abs=1e-12)
+    assert env.null().action == "4"
+    assert env.null().value == pytest.approx(-0.756, abs=1e-12)
+
+
+@few
+@given(st.floats(0, 20), st.floats(0, 20), st.integers(1, 60), st.floats(0.2, 5))
+def test_split_is_an_argmin_for_each_task(c0, a, most, scale):
+    env = by_name("split", {"c0": c0, "a": a, "max_agents": most, "scale": scale})
+    best = []
+    for state, work in enumerate(split_works(scale).tolist()):
+        costs = [work] + [c0 + a * k + -(-work // k) for k in range(1, most + 1)]
+        best.append(-min(costs) / work)
+        assert costs[env.optimal_action(state)] == pytest.approx(min(costs))
+    assert env.optimal_value() == pytest.approx(sum(best) / len(WORKS))
+
+
+def test_a_split_trace_takes_as_long_as_it_costs():
+    env = by_name("split")
+    for action in (0, 1, 4, 40):
+        trace = told(env, always(env, action), seed=action)
+        assert len(kinds(trace, Spawn)) == len(kinds(trace, Delegate)) == len(kinds(trace, Return)) == action
+        assert len(kinds(trace, Aggregate)) == (action > 0)
+        work = next(work for work in WORKS if trace.rewards["team"] == pytest.approx(-trace.costs["seconds"] / work))
+        assert trace.costs["seconds"] == split_cost(work, action, c0=4, a=2)
+
+
+# spawn-or-not
+
+
+def test_spawn_or_not_has_the_published_value_as_the_grid_grows():
+    env = by_name("spawn-or-not", {"grid": 1000})
+    assert env.optimal_value() == pytest.approx(49 / 30, abs=1e-5)
+    assert env.null() == ("serial", 0.0)
+
+
+@few
+@given(st.floats(1, 200), st.integers(2, 20), st.floats(0, 20), st.floats(0, 5), st.integers(4, 50))
+def test_spawning_pays_where_the_advantage_is_positive(work, agents, c0, a, grid):
+    env = by_name("spawn-or-not", {"work": work, "agents": agents, "c0": c0, "a": a, "grid": grid})
+    advantages = signals(env.settings) * (work - work / agents) - c0 - a * agents
+    np.testing.assert_allclose(spawn_advantages(env), advantages, atol=1e-9)
+    assert env.optimal_value() == pytest.approx(np.maximum(advantages, 0).mean())
+    for state in np.flatnonzero(np.abs(advantages) > 1e-9):
+        assert env.optimal_action(int(state)) == (SPAWN if advantages[state] > 0 else SERIAL)
+
+
+def test_both_branches_from_one_prefix_give_the_advantage():
+    env, rng, state = by_name("spawn-or-not"), np.random.default_rng(0), 70
+    paid = [env.step(np.full(20_000, state), np.full(20_000, action), rng).rewards for action in (SERIAL, SPAWN)]
+    error = 15 * math.sqrt(0.705 * 0.295 / 20_000)
+    assert abs(paid[1].mean() - paid[0].mean() - spawn_advantages(env)[state]) < 4 * error
+
+
+def test_a_spawn_or_not_trace_takes_the_work_less_what_is_saved():
+    env = by_name("spawn-or-not")
+    for seed in range(20):
+        trace = told(env, always(env, seed % 2), seed=seed)
+        assert len(kinds(trace, Spawn)) == 4 * (seed % 2)
+        assert trace.costs["seconds"] == pytest.approx(20 - trace.rewards["team"])
+        parallel = trace.events[-1].labels["truth"] == "parallel"
+        assert trace.rewards["team"] == ([0, 7] if parallel else [0, -8])[seed % 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("split", {"max_agents": 1, "scale": 0.125}),
+        ("split", {"c0": 0, "a": 0}),
+        ("spawn-or-not", {"work": 1, "agents": 2, "grid": 4}),
+        ("spawn-or-not", {"c0": 0, "a": 0}),
+    ],
+)
+def test_the_contract_holds_at_the_edges(name, setting):
+    check_env(by_name(name, setting), np.random.default_rng(1), episodes=500, traces=20)
