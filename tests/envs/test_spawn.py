@@ -1,6 +1,8 @@
 """Whether and how many to spawn: optima in closed form, the published figures, what the traces show."""
 
+import itertools
 import math
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -10,7 +12,10 @@ from hypothesis import strategies as st
 from orchestrace.envs import by_name, optimal_policy
 from orchestrace.envs.spawn.spawn_or_not import SERIAL, SPAWN, signals, spawn_advantages
 from orchestrace.envs.spawn.split import WORKS, split_cost, split_works
-from orchestrace.testing.envs import check_env
+from orchestrace.envs.spawn.stages import drawn_jobs, grouped_cost
+from orchestrace.errors import RecipeError
+from orchestrace.metrics import critical_steps
+from orchestrace.testing.envs import check_env, random_policy
 from orchestrace.trace import Aggregate, Delegate, Return, Spawn
 
 few = settings(max_examples=25, deadline=None)
@@ -111,9 +116,106 @@ def test_a_spawn_or_not_trace_takes_the_work_less_what_is_saved():
         assert trace.rewards["team"] == ([0, 7] if parallel else [0, -8])[seed % 2]
 
 
+# stages
+
+
+def stage_brute(turns, before, width):
+    """The textbook recursion over sets of done jobs: every legal stage is tried."""
+    n = len(turns)
+
+    @lru_cache(None)
+    def cost(done):
+        if len(done) == n:
+            return 0
+        ready = [j for j in range(n) if j not in done and before[j] <= done]
+        return min(
+            1 + max(turns[j] for j in stage) + cost(done | set(stage))
+            for size in range(1, min(width, len(ready)) + 1)
+            for stage in itertools.combinations(ready, size)
+        )
+
+    return cost(frozenset())
+
+
+def stage_settings(jobs, width, seed, *, precedence=0.0, instances=1):
+    return {"jobs": jobs, "width": width, "precedence": precedence, "instances": instances, "seed": seed}
+
+
+@few
+@given(st.integers(2, 7), st.integers(1, 4), st.integers(0, 1000))
+def test_sorted_groups_are_the_best_stages_of_independent_jobs(jobs, width, seed):
+    env = by_name("stages", stage_settings(jobs, width, seed))
+    (drawn,) = drawn_jobs(env.settings)
+    serial = sum(drawn.turns) + jobs
+    best = grouped_cost(np.array(drawn.turns), width)
+    assert best == stage_brute(drawn.turns, [frozenset()] * jobs, width)
+    assert env.optimal_value() == pytest.approx(-best / serial)
+    assert env.baselines()["longest-first"] == pytest.approx(-best / serial)
+    assert env.baselines()["serial"] == pytest.approx(-1)
+    assert env.null().value == pytest.approx(env.optimal_value())  # one instance: nothing to see
+
+
+@few
+@given(st.integers(2, 7), st.integers(1, 4), st.integers(0, 1000), st.floats(0, 1))
+def test_stages_with_precedence_match_the_slow_twin(jobs, width, seed, precedence):
+    env = by_name("stages", stage_settings(jobs, width, seed, precedence=precedence, instances=2))
+    worth = []
+    for drawn in drawn_jobs(env.settings):
+        before = [frozenset(i for i in range(jobs) if bits >> i & 1) for bits in drawn.before]
+        worth.append(-stage_brute(drawn.turns, before, width) / (sum(drawn.turns) + jobs))
+    assert env.optimal_value() == pytest.approx(sum(worth) / 2)
+
+
+def test_twelve_jobs_with_precedence_are_solved():
+    env = by_name("stages", stage_settings(12, 3, 1, precedence=0.3))
+    (drawn,) = drawn_jobs(env.settings)
+    before = [frozenset(i for i in range(12) if bits >> i & 1) for bits in drawn.before]
+    assert env.optimal_value() == pytest.approx(-stage_brute(drawn.turns, before, 3) / (sum(drawn.turns) + 12))
+
+
+@few
+@given(st.integers(2, 5), st.integers(1, 3), st.integers(0, 1000), st.sampled_from([0.0, 0.4]))
+def test_the_null_plan_is_the_best_of_all_fixed_plans(jobs, width, seed, precedence):
+    env = by_name("stages", stage_settings(jobs, width, seed, precedence=precedence, instances=3))
+    drawn = drawn_jobs(env.settings)
+    worth = []
+    for labels in itertools.product(range(jobs), repeat=jobs):  # job j is in stage labels[j]
+        if max(labels.count(stage) for stage in labels) > width:
+            continue
+        if any(
+            bits >> i & 1 and labels[i] >= labels[j] for d in drawn for j, bits in enumerate(d.before) for i in range(j)
+        ):
+            continue
+        costs = [
+            sum(1 + max(d.turns[j] for j in range(jobs) if labels[j] == stage) for stage in set(labels)) for d in drawn
+        ]
+        worth.append(-np.mean([cost / (sum(d.turns) + jobs) for cost, d in zip(costs, drawn, strict=True)]))
+    assert env.null().value == pytest.approx(max(worth))
+
+
+@pytest.mark.parametrize("precedence", [0.0, 0.4])
+def test_the_trace_of_stages_has_the_critical_steps_that_it_cost(precedence):
+    env = by_name("stages", {"precedence": precedence})
+    policies = optimal_policy(env), random_policy(env, np.random.default_rng(0))
+    serial = {sum(drawn.turns) + 6 for drawn in drawn_jobs(env.settings)}
+    for seed in range(10):
+        trace = told(env, policies[seed % 2], seed=seed)
+        assert critical_steps(trace) == trace.costs["critical_steps"]
+        assert any(trace.rewards["team"] == pytest.approx(-critical_steps(trace) / steps) for steps in serial)
+        assert len(kinds(trace, Aggregate)) == trace.costs["stages"]
+        assert len(kinds(trace, Spawn)) == len(kinds(trace, Return)) == 6
+
+
+def test_jobs_with_too_many_situations_are_refused():
+    with pytest.raises(RecipeError, match="jobs: these jobs have more than 50000 situations; set fewer jobs"):
+        by_name("stages", {"jobs": 12})
+
+
 @pytest.mark.parametrize(
     ("name", "setting"),
     [
+        ("stages", {"jobs": 2, "width": 1, "instances": 1}),
+        ("stages", {"jobs": 5, "width": 6, "precedence": 1.0}),
         ("split", {"max_agents": 1, "scale": 0.125}),
         ("split", {"c0": 0, "a": 0}),
         ("spawn-or-not", {"work": 1, "agents": 2, "grid": 4}),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from orchestrace.envs.joint import batch_voting
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
-from orchestrace.envs.spawn import spawn_or_not, split
+from orchestrace.envs.spawn import spawn_or_not, split, stages
 from orchestrace.envs.stop import sequential_voting, unknown_voters
 from orchestrace.envs.table_env import Grade
 from orchestrace.errors import RecipeError
@@ -41,6 +41,11 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         split.split,
         split.PARAMETERS,
         "E1a (O1): how many agents to spawn for a task of known size",
+    ),
+    "stages": Entry(
+        stages.stages,
+        stages.PARAMETERS,
+        "E1c (O1): which jobs to run together when each stage waits for its longest",
     ),
     "unknown-voters": Entry(
         unknown_voters.unknown_voters,

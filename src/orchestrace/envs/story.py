@@ -94,26 +94,30 @@ class Story:
         """A job for an agent that was spawned."""
         self.builder.append(Delegate, ORCHESTRATOR, t=self.t, choice=choice, to=name, content=self.builder.text(task))
 
-    def worked(self, replies: Mapping[str, str], *, seconds: Sequence[float]) -> dict[str, str]:
+    def worked(
+        self, replies: Mapping[str, str], *, seconds: Sequence[float], turns: Sequence[int] = ()
+    ) -> dict[str, str]:
         """Agents work in parallel and return what they found, the quickest first; the clock goes to the last.
 
         Args:
           replies: what each returns, by agent.
           seconds: how long each takes.
+          turns: how many turns of equal length each takes, 1 at least; empty: one each.
 
         Returns:
           The id of each agent's return, to be aggregated.
         """
         names = list(replies)
-        turns = [
-            self.builder.append(Turn, name, t=self.t, duration_s=float(duration))
-            for name, duration in zip(names, seconds, strict=True)
-        ]
+        last = {}
+        for name, duration, count in zip(names, seconds, turns or [1] * len(names), strict=True):
+            for i in range(count):
+                begun = self.t + i * float(duration) / count
+                last[name] = self.builder.append(Turn, name, t=begun, duration_s=float(duration) / count).id
         returns = {}
         for i in np.argsort(np.asarray(seconds), kind="stable"):
             content = self.builder.text(replies[names[i]])
             done = self.t + float(seconds[i])
-            event = self.builder.append(Return, names[i], turn=turns[i].id, t=done, content=content, to=ORCHESTRATOR)
+            event = self.builder.append(Return, names[i], turn=last[names[i]], t=done, content=content, to=ORCHESTRATOR)
             returns[names[i]] = event.id
         self.t += float(max(seconds, default=0.0))
         return returns
