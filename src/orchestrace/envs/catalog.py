@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from orchestrace.envs.delegate import assignment
 from orchestrace.envs.joint import batch_voting
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
@@ -22,6 +23,11 @@ class Entry(NamedTuple):
 
 
 ENVIRONMENTS: Mapping[str, Entry] = {
+    "assignment": Entry(
+        assignment.assignment,
+        assignment.PARAMETERS,
+        "E2a (O2): which agent does which job, all agents choosing at once",
+    ),
     "batch-voting": Entry(
         batch_voting.batch_voting,
         batch_voting.PARAMETERS,
