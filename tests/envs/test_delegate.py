@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from orchestrace.envs import by_name, optimal_policy
 from orchestrace.envs.delegate.assignment import drawn_problems
+from orchestrace.envs.delegate.cascade import Team, drawn_teams, index_order, order_value, parallel_value
+from orchestrace.envs.delegate.sequential_assignment import task_values, thresholds
 from orchestrace.errors import RecipeError
 from orchestrace.testing.envs import check_env, random_policy
 from orchestrace.trace import Delegate, Return, Spawn
@@ -94,9 +96,102 @@ def test_too_many_joint_actions_are_refused():
         by_name("assignment", {"agents": 5, "jobs": 5})
 
 
+# sequential-assignment
+
+
+def test_sequential_assignment_has_the_published_value_as_the_grid_grows():
+    fine = thresholds(task_values(10_000), 5)
+    exact = np.array([8463, 13809, 18959, 24305]) / 32768
+    np.testing.assert_allclose(fine[4][1:-1], exact, atol=1e-7)
+    assert exact @ [0.3, 0.5, 0.7, 0.95] == pytest.approx(916089 / 655360)
+    assert by_name("sequential-assignment", {"grid": 100}).optimal_value() == pytest.approx(1.39784, abs=2e-5)
+
+
+def test_any_order_that_is_blind_to_values_is_worth_the_mean_value_of_each_chance():
+    env = by_name("sequential-assignment")
+    at_random = env.legal() / env.legal().sum(axis=1, keepdims=True)
+    assert env.null().value == pytest.approx(1.225)
+    assert env.exact_value(at_random) == pytest.approx(1.225)
+    assert env.baselines()["best-first"] == pytest.approx(1.225)
+    for order in itertools.permutations(range(4)):
+        plan = np.zeros(env.legal().shape)
+        for state in range(len(plan)):
+            plan[state, next(i for i in order if env.legal()[state, i])] = 1
+        assert env.exact_value(plan) == pytest.approx(1.225)
+
+
+@few
+@given(st.tuples(*[st.floats(0, 1)] * 4), st.integers(1, 30))
+def test_the_thresholds_are_the_optimum(p, grid):
+    env = by_name("sequential-assignment", {**{f"p{i + 1}": p[i] for i in range(4)}, "grid": grid})
+    values = task_values(grid)
+    ladders = thresholds(values, 5)
+    assert env.optimal_value() == pytest.approx(np.sort(p) @ ladders[4][1:-1])
+    q, best = env.action_values(), env.solution.values
+    for state in range(len(q)):
+        free = sorted(np.flatnonzero(env.legal()[state]).tolist(), key=lambda i: p[i])
+        place = np.searchsorted(ladders[len(free) - 1], values[state % grid]) - 1
+        assert q[state, free[min(place, len(free) - 1)]] == pytest.approx(best[state], abs=1e-9)
+
+
+def test_a_sequential_assignment_trace_pays_the_tasks_that_are_done():
+    env = by_name("sequential-assignment", {"p1": 0.0, "p4": 1.0})
+    for seed in range(20):
+        trace = told(env, random_policy(env, np.random.default_rng(seed)), seed=seed)
+        worth = {d.to: float(words(trace, d).split("worth ")[1]) for d in kinds(trace, Delegate)}
+        replies = {r.agent: words(trace, r) for r in kinds(trace, Return)}
+        assert set(replies) == set(worth) == {"a1", "a2", "a3", "a4"}
+        assert (replies["a1"], replies["a4"]) == ("failed", "done")
+        assert trace.rewards["team"] == pytest.approx(sum(worth[a] for a, reply in replies.items() if reply == "done"))
+
+
+# cascade
+
+
+def test_the_published_cascade():
+    team = Team(np.array([0.3, 0.5, 0.7, 0.95]), np.array([0.05, 0.1, 0.2, 0.4]))
+    assert index_order(team, 1.0) == (0, 1, 2, 3)
+    assert order_value(team, index_order(team, 1.0), v=1.0) == pytest.approx(0.76275)
+    assert parallel_value(team, 1.0) == pytest.approx(0.55)
+
+
+def test_the_index_order_has_no_gap_to_brute_force():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        team = Team(rng.uniform(0.05, 0.9, 4), rng.uniform(0.01, 0.5, 4))
+        orders = [order for size in range(5) for order in itertools.permutations(range(4), size)]
+        best = max(order_value(team, order, v=1.0) for order in orders)
+        assert order_value(team, index_order(team, 1.0), v=1.0) == pytest.approx(best, abs=1e-12)
+
+
+@few
+@given(st.integers(1, 6), st.floats(0.05, 5), seeds)
+def test_the_index_order_is_the_optimum_of_every_team(agents, v, seed):
+    env = by_name("cascade", {"agents": agents, "v": v, "instances": 4, "seed": seed})
+    teams = drawn_teams(env.settings)
+    best = [order_value(team, index_order(team, v), v=v) for team in teams]
+    np.testing.assert_allclose(env.solution.values[:4], best, atol=1e-10)
+    assert env.null() == ("stop", 0.0)
+    assert env.baselines()["best-parallel-set"] <= env.optimal_value() + 1e-12
+
+
+def test_a_cascade_trace_pays_once_and_for_each_try():
+    env = by_name("cascade")
+    policy = random_policy(env, np.random.default_rng(0))
+    for seed in range(20):
+        trace = told(env, policy, seed=seed)
+        replies = [words(trace, r) for r in kinds(trace, Return)]
+        assert replies.count("solved") <= 1
+        assert "solved" not in replies[:-1]
+        assert trace.rewards["team"] == pytest.approx(("solved" in replies) - trace.costs.get("price", 0.0))
+        assert len(kinds(trace, Spawn)) == len(replies)
+
+
 @pytest.mark.parametrize(
     ("name", "setting"),
     [
+        ("sequential-assignment", {"grid": 1, "p1": 0.0, "p2": 1.0}),
+        ("cascade", {"agents": 1, "instances": 1, "v": 0.01}),
         ("assignment", {"agents": 1, "jobs": 1, "instances": 1}),
         ("assignment", {"agents": 2, "jobs": 4}),
     ],

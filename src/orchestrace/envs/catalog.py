@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from orchestrace.envs.delegate import assignment
+from orchestrace.envs.delegate import assignment, cascade, sequential_assignment
 from orchestrace.envs.joint import batch_voting
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
@@ -32,6 +32,16 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         batch_voting.batch_voting,
         batch_voting.PARAMETERS,
         "E5f (O1, O5): how many voters to ask at once, and when to stop",
+    ),
+    "cascade": Entry(
+        cascade.cascade,
+        cascade.PARAMETERS,
+        "E2c (O2, O5): whom to try next, and when to give up",
+    ),
+    "sequential-assignment": Entry(
+        sequential_assignment.sequential_assignment,
+        sequential_assignment.PARAMETERS,
+        "E2b (O2): whom to give the task at hand while the next ones are not known",
     ),
     "sequential-voting": Entry(
         sequential_voting.sequential_voting,
