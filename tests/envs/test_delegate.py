@@ -1,6 +1,9 @@
 """Whom to delegate to: optima in closed form, the published figures, what the traces show."""
 
 import itertools
+import math
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 
 from orchestrace.envs import by_name, optimal_policy
 from orchestrace.envs.delegate.assignment import drawn_problems
+from orchestrace.envs.delegate.bandit import beliefs_of, first_is_better
 from orchestrace.envs.delegate.cascade import Team, drawn_teams, index_order, order_value, parallel_value
 from orchestrace.envs.delegate.sequential_assignment import task_values, thresholds
 from orchestrace.errors import RecipeError
@@ -187,9 +191,86 @@ def test_a_cascade_trace_pays_once_and_for_each_try():
         assert len(kinds(trace, Spawn)) == len(replies)
 
 
+# bandit
+
+
+def bayes_value(agents, tasks, a0, b0):
+    """The textbook recursion on the posteriors."""
+
+    @lru_cache(None)
+    def value(posteriors, left):
+        if not left:
+            return Fraction(0)
+        options = []
+        for i, (a, b) in enumerate(posteriors):
+            won = (*posteriors[:i], (a + 1, b), *posteriors[i + 1 :])
+            lost = (*posteriors[:i], (a, b + 1), *posteriors[i + 1 :])
+            p = Fraction(a, a + b)
+            options.append(p * (1 + value(won, left - 1)) + (1 - p) * value(lost, left - 1))
+        return max(options)
+
+    return value(((a0, b0),) * agents, tasks)
+
+
+@few
+@given(st.integers(2, 3), st.integers(1, 6), st.integers(1, 5), st.integers(1, 5))
+def test_the_bandit_is_solved_exactly(agents, tasks, a0, b0):
+    env = by_name("bandit", {"agents": agents, "tasks": tasks, "a0": a0, "b0": b0})
+    assert env.optimal_value() == pytest.approx(float(bayes_value(agents, tasks, a0, b0)))
+    assert env.null() == ("agent 1", pytest.approx(tasks * a0 / (a0 + b0)))
+    assert env.baselines()["uniform"] == pytest.approx(env.null().value)  # the agents are alike a priori
+
+
+def test_two_tasks_for_two_unknown_agents():
+    """Stay after a success, switch after a failure: ½ + ½ · ⅔ + ½ · ½."""
+    env = by_name("bandit", {"tasks": 2})
+    assert env.optimal_value() == pytest.approx(13 / 12)
+    assert [env.optimal_action(state) for state in range(5) if env.state_name(state).startswith("1 of 1")] == [0]
+    assert [env.optimal_action(state) for state in range(5) if env.state_name(state).startswith("0 of 1")] == [1]
+
+
+def test_greedy_choice_explores_too_little():
+    env = by_name("bandit")
+    values = env.baselines()
+    assert env.null().value == 10
+    assert env.optimal_value() == pytest.approx(12.431265, abs=1e-6)
+    assert env.null().value < values["ucb1"] < values["thompson"] < values["greedy"] < env.optimal_value()
+
+
+@few
+@given(st.floats(0.3, 4), st.floats(0.3, 4))
+def test_thompson_samples_the_chance_of_being_the_better(a0, b0):
+    env = by_name("bandit", {"tasks": 5, "a0": a0, "b0": b0})
+    counts = beliefs_of(env.settings).counts
+    first = first_is_better(counts, a0=a0, b0=b0)
+    np.testing.assert_allclose(first + first_is_better(counts[:, ::-1], a0=a0, b0=b0), 1, atol=1e-9)
+    rng, state = np.random.default_rng(0), len(counts) // 2
+    (s1, f1), (s2, f2) = counts[state]
+    won = rng.beta(s1 + a0, f1 + b0, 20_000) > rng.beta(s2 + a0, f2 + b0, 20_000)
+    assert abs(won.mean() - first[state]) < 5 * math.sqrt(0.25 / 20_000)
+
+
+def test_a_bandit_trace_pays_each_success():
+    env = by_name("bandit", {"agents": 3, "tasks": 6})
+    policy = random_policy(env, np.random.default_rng(0))
+    for seed in range(20):
+        trace = told(env, policy, seed=seed)
+        replies = [words(trace, r) for r in kinds(trace, Return)]
+        assert trace.rewards["team"] == replies.count("done")
+        assert len(replies) == len(kinds(trace, Delegate)) == 6
+        assert len(kinds(trace, Spawn)) == len({d.to for d in kinds(trace, Delegate)})
+
+
+def test_too_many_beliefs_are_refused():
+    with pytest.raises(RecipeError, match="agents, tasks: 4 agents and 30 tasks make"):
+        by_name("bandit", {"agents": 4, "tasks": 30})
+
+
 @pytest.mark.parametrize(
     ("name", "setting"),
     [
+        ("bandit", {"agents": 4, "tasks": 1, "a0": 0.05}),
+        ("bandit", {"tasks": 4, "a0": 3.0, "b0": 0.5}),
         ("sequential-assignment", {"grid": 1, "p1": 0.0, "p2": 1.0}),
         ("cascade", {"agents": 1, "instances": 1, "v": 0.01}),
         ("assignment", {"agents": 1, "jobs": 1, "instances": 1}),

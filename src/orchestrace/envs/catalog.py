@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from orchestrace.envs.delegate import assignment, cascade, sequential_assignment
+from orchestrace.envs.delegate import assignment, bandit, cascade, sequential_assignment
 from orchestrace.envs.joint import batch_voting
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
@@ -27,6 +27,11 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         assignment.assignment,
         assignment.PARAMETERS,
         "E2a (O2): which agent does which job, all agents choosing at once",
+    ),
+    "bandit": Entry(
+        bandit.bandit,
+        bandit.PARAMETERS,
+        "E2d (O2): whom to give each task while it is not known who is good",
     ),
     "batch-voting": Entry(
         batch_voting.batch_voting,
