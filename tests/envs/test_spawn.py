@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrace.envs import by_name, optimal_policy
+from orchestrace.envs.spawn.makespan import drawn_lists, greedy_makespan
 from orchestrace.envs.spawn.spawn_or_not import SERIAL, SPAWN, signals, spawn_advantages
 from orchestrace.envs.spawn.split import WORKS, split_cost, split_works
 from orchestrace.envs.spawn.stages import drawn_jobs, grouped_cost
@@ -211,9 +212,60 @@ def test_jobs_with_too_many_situations_are_refused():
         by_name("stages", {"jobs": 12})
 
 
+# makespan
+
+
+def least_makespan(jobs, agents):
+    """Every way to give out the jobs."""
+    ways = itertools.product(range(agents), repeat=len(jobs))
+    return min(max(sum(job for job, a in zip(jobs, way, strict=True) if a == i) for i in range(agents)) for way in ways)
+
+
+@few
+@given(st.integers(2, 6), st.integers(2, 3), st.integers(0, 1000))
+def test_the_least_makespan_matches_the_slow_twin(jobs, agents, seed):
+    env = by_name("makespan", {"jobs": jobs, "agents": agents, "instances": 2, "seed": seed})
+    lists = drawn_lists(env.settings)
+    worth = [-least_makespan(jobs, agents) / sum(jobs) for jobs in lists]
+    assert env.optimal_value() == pytest.approx(sum(worth) / 2)
+    assert env.null() == ("agent 1", pytest.approx(-1))
+    assert env.baselines()["list"] == pytest.approx(
+        -np.mean([greedy_makespan(jobs, agents) / sum(jobs) for jobs in lists])
+    )
+
+
+def test_list_scheduling_keeps_grahams_bounds():
+    """The published means over other lists: 1.0064 longest first, 1.0953 in the order of the list."""
+    env = by_name("makespan", {"jobs": 8, "agents": 3, "instances": 64})
+    lists = drawn_lists(env.settings)
+    best = -env.solution.values[env.starts > 0] * [sum(jobs) for jobs in lists]
+    bound = [max(max(jobs), math.ceil(sum(jobs) / 3)) for jobs in lists]
+    in_order = np.array([greedy_makespan(jobs, 3) for jobs in lists]) / best
+    longest_first = np.array([greedy_makespan(tuple(sorted(jobs, reverse=True)), 3) for jobs in lists]) / best
+    assert (best >= np.array(bound) - 1e-9).all()
+    assert in_order.max() <= 2 - 1 / 3 + 1e-9
+    assert longest_first.max() <= 4 / 3 - 1 / 9 + 1e-9
+    assert 1 < longest_first.mean() < 1.03 < in_order.mean() < 1.2
+
+
+def test_a_makespan_trace_takes_the_makespan():
+    env = by_name("makespan")
+    for seed in range(10):
+        trace = told(env, random_policy(env, np.random.default_rng(seed)), seed=seed)
+        assert max(r.t for r in kinds(trace, Return)) == trace.costs["makespan"]
+        assert any(
+            trace.rewards["team"] == pytest.approx(-trace.costs["makespan"] / sum(jobs))
+            for jobs in drawn_lists(env.settings)
+        )
+        assert len(kinds(trace, Spawn)) == trace.costs["agents"]
+        assert len(kinds(trace, Delegate)) == 7
+
+
 @pytest.mark.parametrize(
     ("name", "setting"),
     [
+        ("makespan", {"jobs": 2, "agents": 2, "instances": 1}),
+        ("makespan", {"jobs": 5, "agents": 4, "instances": 2}),
         ("stages", {"jobs": 2, "width": 1, "instances": 1}),
         ("stages", {"jobs": 5, "width": 6, "precedence": 1.0}),
         ("split", {"max_agents": 1, "scale": 0.125}),

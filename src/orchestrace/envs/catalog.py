@@ -7,7 +7,7 @@ from orchestrace.envs.delegate import assignment, bandit, cascade, sequential_as
 from orchestrace.envs.joint import batch_voting
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
-from orchestrace.envs.spawn import spawn_or_not, split, stages
+from orchestrace.envs.spawn import makespan, spawn_or_not, split, stages
 from orchestrace.envs.stop import sequential_voting, unknown_voters
 from orchestrace.envs.table_env import Grade
 from orchestrace.errors import RecipeError
@@ -42,6 +42,11 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         cascade.cascade,
         cascade.PARAMETERS,
         "E2c (O2, O5): whom to try next, and when to give up",
+    ),
+    "makespan": Entry(
+        makespan.makespan,
+        makespan.PARAMETERS,
+        "E1b (O1): which jobs to put on which agent, to be done early",
     ),
     "sequential-assignment": Entry(
         sequential_assignment.sequential_assignment,
