@@ -53,6 +53,7 @@ OPEN_MODULES = {
     "orchestrace.trace.views": "needs numpy",
     "orchestrace.trace.edit": "needs numpy",
     "orchestrace.trace.survey": "one foreign form, read by name",
+    "orchestrace.training.credit_quality": "what eval --credit prints; the rest of training need not load it",
     "orchestrace.training.loop": "needs torch",
 }
 

@@ -4,6 +4,7 @@ import pytest
 
 from orchestrace.errors import InputError, RecipeError
 from orchestrace.training import canonical, keys, labels, load, parse
+from orchestrace.training.recipe import changed, parameters
 
 GOOD = 'env = "batch-voting"\nsettings = [{cr = 0.02, ct = 0.005}, {cr = 0.1, ct = 0.01}]\n[ppo]\nclip = 0.3\n'
 
@@ -16,6 +17,28 @@ def test_a_recipe_and_its_canonical_form():
     assert canonical(parse(canonical(recipe))) == canonical(recipe)
     alone = parse('env = "batch-voting"\nalgorithm = "ppo"\nseed = 0\nupdates = 1\n')
     assert parse(canonical(alone)) == alone
+
+
+GRID = """env = "batch-voting"
+grid.cr = {low = 0.01, high = 0.1, points = 3}
+grid.ct = {low = 0.0, high = 0.01, points = 2, scale = "linear"}
+"""
+
+
+def test_a_grid_is_every_combination_and_may_differ_from_what_is_judged():
+    recipe = parse(GRID + "[eval.grid]\ncr = {low = 0.02, high = 0.05, points = 2}\n")
+    trained_on = [(s["cr"], s["ct"]) for s in parameters(recipe)]
+    assert trained_on == [(0.01, 0.0), (0.01, 0.01), (0.0316228, 0.0), (0.0316228, 0.01), (0.1, 0.0), (0.1, 0.01)]
+    assert parameters(recipe, judged=True) == ({"cr": 0.02}, {"cr": 0.05})
+    assert labels(recipe) == ("cr=0.02", "cr=0.05")
+    assert labels(recipe, judged=False)[1] == "cr=0.01,ct=0.01"
+    assert parse(canonical(recipe)) == recipe
+
+
+def test_a_run_can_be_judged_under_other_parameters():
+    recipe = changed(parse(GRID), {"cr": 0.3, "max_batch": 7})
+    assert parameters(recipe, judged=True) == tuple({"max_batch": 7, "cr": 0.3, "ct": ct} for ct in (0.0, 0.01))
+    assert parameters(changed(parse(GOOD), {"cr": 0.1, "ct": 0.1})) == ({"cr": 0.1, "ct": 0.1},)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +69,13 @@ def test_a_recipe_and_its_canonical_form():
         ('env = {name = "batch-voting", p = "x"}\n', ["env.p", "not a number"]),
         ('env = {name = "batch-voting", p = [1]}\n', ["env.p", "array"]),
         ('env = "batch-voting"\npolicy = 3\n', ["policy", "table"]),
+        ("settings = [{cr = 0.1}]\n" + GRID, ["grid", "settings are given already"]),
+        (GRID.replace("low = 0.01", "low = 0.2"), ["grid.cr", "no range"]),
+        (GRID.replace("low = 0.01", "low = 0.0"), ["grid.cr", "no range"]),
+        (GRID.replace("high = 0.1", "high = 7.0"), ["grid.cr", "7.0"]),
+        (GRID.replace("points = 3", "points = 1"), ["grid", "points"]),
+        (GRID.replace("points = 3", "points = 900"), ["grid", "1,000 combinations"]),
+        (GRID.replace("cr =", "crr ="), ["grid", "crr", "did you mean 'cr'?"]),
         ("a = " + "[" * 5000, ["nested too deeply"]),
     ],
 )

@@ -1,5 +1,6 @@
 """`orchestrace train`: learn to orchestrate, and say how close to the optimum it came."""
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,13 @@ import click
 import msgspec
 
 from orchestrace.cli.draw.learning import draw_training
-from orchestrace.cli.files import GivenPath
+from orchestrace.cli.files import GivenPath, write
 from orchestrace.cli.progress import training_progress
 from orchestrace.cli.screen import show_json, warn
+from orchestrace.errors import InputError
 from orchestrace.training import Recipe, begun_with, load
+
+PAGE, PICTURE = "run.html", "curve.png"
 
 
 @click.command()
@@ -57,7 +61,20 @@ def _trained(recipe: Recipe, folder: Path, *, resume: bool) -> dict[str, Any]:
     if not updates:
         warn(f"{folder} had made all of its {recipe.updates:,} updates: it was judged again, and nothing was trained")
     document: dict[str, Any] = msgspec.to_builtins(result)
+    _picture(document, folder)
     return document
+
+
+def _picture(document: dict[str, Any], folder: Path) -> None:
+    """The curve as a PNG and the run as a page, beside its other files."""
+    from orchestrace.viewer import curve_of, curve_png, run_page
+
+    rows = [json.loads(line) for line in (folder / "curve.jsonl").read_text("utf-8").splitlines()]
+    write(folder / PAGE, run_page(document, rows).encode())
+    try:
+        write(folder / PICTURE, curve_png(curve_of(document, rows)))
+    except InputError as error:
+        warn(f"no {PICTURE}: {error}")
 
 
 def _fresh(name: str) -> Path:

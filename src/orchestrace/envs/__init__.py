@@ -6,11 +6,13 @@
 """
 
 from orchestrace.envs.catalog import ENVIRONMENTS, NAMES, Entry, by_name
+from orchestrace.envs.dynamic_programming import Process, action_values, policy_values
 from orchestrace.envs.parameters import Parameter
-from orchestrace.envs.protocol import Constant, Env, Step, optimal_policy
+from orchestrace.envs.protocol import END, Constant, Env, Step, optimal_policy
 from orchestrace.envs.table_env import Grade
 
 __all__ = [
+    "END",
     "ENVIRONMENTS",
     "NAMES",
     "Constant",
@@ -18,7 +20,10 @@ __all__ = [
     "Env",
     "Grade",
     "Parameter",
+    "Process",
     "Step",
+    "action_values",
     "by_name",
     "optimal_policy",
+    "policy_values",
 ]

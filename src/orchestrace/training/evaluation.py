@@ -16,6 +16,8 @@ Z_95 = 1.959964
 """Standard errors to either side of the mean in a 95% interval."""
 Z_ALARM = 5.0
 """Standard errors above the optimum that noise does not explain."""
+ENOUGH = 1_000
+"""Episodes below which a mean is not judged: what is rare and bad may not have come up yet."""
 AT_ONCE = 100_000
 """Episodes simulated together; more would only fill the memory."""
 EXACT = 1e-9
@@ -46,6 +48,7 @@ class Estimate(NamedTuple):
 
     value: float
     std_error: float
+    episodes: int
 
     @property
     def ci(self) -> tuple[float, float]:
@@ -57,7 +60,7 @@ def estimate(env: Env, policy: Floats, *, episodes: int, rng: np.random.Generato
     """Mean return of a policy [S, A] over at least two simulated episodes."""
     parts = [min(AT_ONCE, episodes - played) for played in range(0, episodes, AT_ONCE)]
     earned = np.concatenate([returns(env, policy, episodes=part, rng=rng) for part in parts])
-    return Estimate(float(earned.mean()), float(earned.std(ddof=1)) / math.sqrt(episodes))
+    return Estimate(float(earned.mean()), float(earned.std(ddof=1)) / math.sqrt(episodes), episodes)
 
 
 def gap_closed(env: Env, value: float) -> float | None:
@@ -77,7 +80,7 @@ def alarm(env: Env, *, exact: float, simulated: Estimate) -> str | None:
     best = env.optimal_value()
     if exact > best + EXACT:
         return f"exact value {exact:.6f} is above the optimum {best:.6f}"
-    if simulated.value > best + Z_ALARM * simulated.std_error + EXACT:
+    if simulated.episodes >= ENOUGH and simulated.value > best + Z_ALARM * simulated.std_error + EXACT:
         return f"simulated value {simulated.value:.6f} is above the optimum {best:.6f} by more than noise"
     return None
 
@@ -109,7 +112,7 @@ def judged(trained: Trained, *, episodes: int, seed: int, diagnostics: Mapping[s
     compared = [env.baselines() for env in envs]
     return Result(
         env=env_name(trained.recipe),
-        policy="mlp " + "-".join([str(policy.hidden)] * policy.layers),
+        policy=policy.kind + ("" if policy.kind == "tabular" else " " + "-".join([str(policy.hidden)] * policy.layers)),
         algorithm=trained.recipe.algorithm,
         updates=trained.updates,
         decisions=trained.decisions,

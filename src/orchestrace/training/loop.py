@@ -16,15 +16,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from orchestrace.envs import by_name
+from orchestrace.envs import Grade, by_name
 from orchestrace.errors import InterruptedWork
 from orchestrace.training import checkpoints, run_folder
 from orchestrace.training._torch import torch
 from orchestrace.training.evaluation import Trained, exact_gaps, judged
 from orchestrace.training.learner import Figures
-from orchestrace.training.recipe import Recipe, labels
+from orchestrace.training.policies import View, check_fits
+from orchestrace.training.recipe import Recipe, changed, labels
 from orchestrace.training.result import Result, document
-from orchestrace.training.run_state import Run, advance, captured, policy_table, restore, started
+from orchestrace.training.run_state import Arena, Run, advance, captured, restore, started, tables
 from orchestrace.training.stack import MakeEnv, environments, stack
 
 
@@ -66,13 +67,13 @@ def train(
     """
     began = clock()
     with _one_thread():
-        run = started(recipe, stack(environments(recipe, grade=recipe.rollouts.grade, make_env=make_env)))
+        run = _started(recipe, make_env=make_env)
         corrupt = _reopen(run, run_dir, make_env=make_env) if resume else _begin(run, run_dir)
         taken = run_folder.seconds(run_dir) if run.update == recipe.updates else None
         try:
             with _deferred_interrupt() as interrupted:
                 _learn(run, run_dir, progress=progress or _silent, interrupted=interrupted)
-            result = _result(run, _trained(run, run_dir, make_env=make_env), corrupt=corrupt)
+            result = _result(run, _trained(run, run_dir), corrupt=corrupt)
         except KeyboardInterrupt:
             raise _kept(run, run_dir) from None
     result = msgspec.structs.replace(result, seconds=clock() - began if taken is None else taken)
@@ -80,16 +81,34 @@ def train(
     return result
 
 
-def trained(run_dir: Path, *, make_env: MakeEnv = by_name) -> Trained:
+def trained(
+    run_dir: Path,
+    overrides: Mapping[str, float] | None = None,
+    *,
+    grade: Grade = "outcome",
+    make_env: MakeEnv = by_name,
+) -> Trained:
     """The policy that a run has kept, finished or not.
+
+    Args:
+      run_dir: the run's folder.
+      overrides: parameters of the environment to judge it under, in place of those it was trained with: another size
+        of the team, another horizon.
+      grade: what the environments pay that it is judged in.
+      make_env: how to make the environment.
 
     Raises:
       InputError: there is no run in the folder, or it cannot be read.
+      RecipeError: no such parameter, or the policy cannot act there.
     """
     recipe = run_folder.begun_with(run_dir, make_env=make_env)
-    run = started(recipe, stack(environments(recipe, make_env=make_env)))
+    run = _started(recipe, make_env=make_env)
     restore(run, checkpoints.find(run_dir).checkpoint)
-    return _trained(run, run_dir, make_env=make_env)
+    run.recipe = changed(recipe, overrides or {})
+    elsewhere = stack(environments(run.recipe, grade=grade, make_env=make_env, judged=True))
+    check_fits(run.learner.networks, elsewhere)
+    run.arena = Arena(elsewhere, View(elsewhere))
+    return _trained(run, run_dir)
 
 
 def _learn(run: Run, run_dir: Path, *, progress: Callable[[Progress], None], interrupted: Callable[[], bool]) -> None:
@@ -115,8 +134,14 @@ def _evaluate(run: Run, run_dir: Path, figures: Figures) -> Mapping[str, float |
 
 
 def _gaps(run: Run) -> Mapping[str, float | None]:
-    tables = run.stack.tables(policy_table(run))
-    return dict(zip(labels(run.recipe), exact_gaps(run.stack.envs, tables), strict=True))
+    return dict(zip(labels(run.recipe), exact_gaps(run.arena.stack.envs, tables(run)), strict=True))
+
+
+def _started(recipe: Recipe, *, make_env: MakeEnv) -> Run:
+    learns_in = stack(environments(recipe, grade=recipe.rollouts.grade, make_env=make_env))
+    if recipe.rollouts.grade == "outcome" and not recipe.eval.grid:
+        return started(recipe, learns_in, learns_in)
+    return started(recipe, learns_in, stack(environments(recipe, make_env=make_env, judged=True)))
 
 
 def _begin(run: Run, run_dir: Path) -> int:
@@ -150,11 +175,11 @@ def _result(run: Run, policy: Trained, *, corrupt: int) -> Result:
     return judged(policy, episodes=run.recipe.eval.episodes, seed=run.recipe.seed, diagnostics=counts)
 
 
-def _trained(run: Run, run_dir: Path, *, make_env: MakeEnv) -> Trained:
+def _trained(run: Run, run_dir: Path) -> Trained:
     return Trained(
         recipe=run.recipe,
-        envs=environments(run.recipe, make_env=make_env),
-        tables=tuple(run.stack.tables(policy_table(run))),
+        envs=run.arena.stack.envs,
+        tables=tuple(tables(run)),
         updates=run.update,
         decisions=run.decisions,
         run_dir=str(run_dir),

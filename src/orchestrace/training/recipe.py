@@ -11,6 +11,7 @@ Reading a file is in `recipe_file`; this module knows no files. A recipe in TOML
 
 import ast
 import inspect
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_type_hints
@@ -18,20 +19,15 @@ from typing import Annotated, Any, Literal, NamedTuple, cast, get_type_hints
 import msgspec
 from msgspec import Meta
 
-Positive = Annotated[float, Meta(gt=0)]
-NonNegative = Annotated[float, Meta(ge=0)]
-Ratio = Annotated[float, Meta(ge=0, le=1)]
-Count = Annotated[int, Meta(ge=1)]
-# Upper limits stand where a slip of the keyboard would fill the memory.
-
-
-class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One table of a recipe."""
+from orchestrace.training.settings import Component, Count, NonNegative, Positive, Ppo, Ratio, Reinforce
 
 
 class Policy(Component, frozen=True):
-    """The network: features of a state in, a distribution over actions and a value out."""
+    """What learns: features of a state in, a distribution over actions and a value out."""
 
+    kind: Literal["mlp", "per-action", "tabular"] = "mlp"
+    """mlp: sees the state and scores all actions at once. per-action: scores each action by what it sees of it, and so
+    also serves environments with more of them. tabular: a number for each state and action, no network."""
     hidden: Annotated[int, Meta(ge=1, le=4096)] = 64
     """Units in each hidden layer."""
     layers: Annotated[int, Meta(ge=1, le=16)] = 2
@@ -72,26 +68,17 @@ class Exploration(Component, frozen=True):
     """When `entropy_end` is reached, as a share of all updates."""
 
 
-class Reinforce(Component, frozen=True):
-    """REINFORCE with a leave-one-out baseline; read when `algorithm = "reinforce"`."""
+class Range(Component, frozen=True):
+    """Evenly spaced values of one parameter."""
 
-    group: Annotated[int, Meta(ge=2)] = 64
-    """Episodes from the same start that are each other's baseline; divides `rollouts.episodes`."""
-
-
-class Ppo(Component, frozen=True):
-    """Proximal policy optimisation; read when `algorithm = "ppo"`."""
-
-    clip: Positive = 0.2
-    """The probability ratio counts only within 1 ± clip."""
-    epochs: Count = 4
-    """Passes over the decisions of an update."""
-    minibatches: Count = 4
-    """Parts into which a pass cuts them; one optimiser step each."""
-    gae_lambda: Ratio = 0.95
-    """λ of generalised advantage estimation: 0 trusts the value head, 1 the realised return."""
-    value_weight: NonNegative = 0.5
-    """Weight of the value head's squared error in the loss."""
+    low: float
+    """The first."""
+    high: float
+    """The last."""
+    points: Annotated[int, Meta(ge=2, le=1000)]
+    """How many."""
+    scale: Literal["linear", "log"] = "log"
+    """Spaced evenly, or by an even factor (then `low` is positive)."""
 
 
 class Eval(Component, frozen=True):
@@ -101,6 +88,8 @@ class Eval(Component, frozen=True):
     """Simulated episodes of each setting in the final evaluation; the interval comes from these."""
     every: Count = 10
     """Updates between exact evaluations, each a row of the curve and a checkpoint."""
+    grid: dict[str, Range] = {}
+    """Settings to judge in, in place of those trained on: every combination of these ranges, by parameter."""
 
 
 class Recipe(Component, frozen=True):
@@ -110,6 +99,8 @@ class Recipe(Component, frozen=True):
     """The environment: a name, or a table `{name = "...", ...}` with parameters for every setting."""
     settings: tuple[dict[str, int | float], ...] = ()
     """Parameters of the environment, one table a setting; one policy learns them all. Absent: one, `env` alone."""
+    grid: dict[str, Range] = {}
+    """More settings: every combination of these ranges, by parameter; not beside `settings`."""
     algorithm: Literal["ppo", "reinforce"] = "ppo"
     """Which learner."""
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
@@ -137,24 +128,62 @@ def env_name(recipe: Recipe) -> str:
     return recipe.env if isinstance(recipe.env, str) else str(recipe.env["name"])
 
 
-def parameters(recipe: Recipe) -> tuple[dict[str, float], ...]:
+def grid_values(values: Range) -> tuple[float, ...]:
+    """The values of a range, low to high, both ends exact; rounded to six significant digits in between."""
+    steps = [i / (values.points - 1) for i in range(1, values.points - 1)]
+    if values.scale == "log":
+        inner = [values.low * (values.high / values.low) ** step for step in steps]
+    else:
+        inner = [values.low + (values.high - values.low) * step for step in steps]
+    return (values.low, *(float(f"{value:.6g}") for value in inner), values.high)
+
+
+def combinations(grid: Mapping[str, Range]) -> tuple[dict[str, float], ...]:
+    """Every combination of the ranges' values, the last parameter fastest; one empty setting for no range."""
+    columns = [[(key, value) for value in grid_values(values)] for key, values in grid.items()]
+    return tuple(dict(chosen) for chosen in itertools.product(*columns))
+
+
+def settings_of(recipe: Recipe, *, judged: bool = False) -> tuple[dict[str, float], ...]:
+    """What each setting changes: trained on, or judged in; one empty table where nothing is changed."""
+    if judged and recipe.eval.grid:
+        return combinations(recipe.eval.grid)
+    # A text where a number belongs is passed on: the environment knows what its parameter may be, and says so.
+    return cast("tuple[dict[str, float], ...]", recipe.settings) or combinations(recipe.grid)
+
+
+def parameters(recipe: Recipe, *, judged: bool = False) -> tuple[dict[str, float], ...]:
     """The environment's parameters in each setting: those of `env`, then those of the setting, which win."""
     table = {} if isinstance(recipe.env, str) else recipe.env
-    # A text where a number belongs is passed on: the environment knows what its parameter may be, and says so.
     shared = {key: cast(float, value) for key, value in table.items() if key != "name"}
-    return tuple({**shared, **setting} for setting in recipe.settings or ({},))
+    return tuple({**shared, **setting} for setting in settings_of(recipe, judged=judged))
 
 
-def labels(recipe: Recipe) -> tuple[str, ...]:
+def labels(recipe: Recipe, *, judged: bool = True) -> tuple[str, ...]:
     """Each setting as written: `cr=0.02,ct=0.005`; the environment's name for one that changes nothing."""
-    written = (",".join(f"{key}={value}" for key, value in setting.items()) for setting in recipe.settings or ({},))
+    settings = settings_of(recipe, judged=judged)
+    written = (",".join(f"{key}={value}" for key, value in setting.items()) for setting in settings)
     return tuple(label or env_name(recipe) for label in written)
+
+
+def changed(recipe: Recipe, overrides: Mapping[str, float]) -> Recipe:
+    """The recipe with parameters of its environment replaced, in whatever place each was set, for judging elsewhere.
+
+    A parameter that settings or a grid vary takes the one value, and settings that thereby become equal become one.
+    """
+    if not overrides:
+        return recipe
+    table = {"name": recipe.env} if isinstance(recipe.env, str) else recipe.env
+    kept = [{key: value for key, value in s.items() if key not in overrides} for s in settings_of(recipe, judged=True)]
+    different = [setting for i, setting in enumerate(kept) if setting and setting not in kept[:i]]
+    judging = msgspec.structs.replace(recipe.eval, grid={})
+    return msgspec.structs.replace(recipe, env={**table, **overrides}, settings=tuple(different), grid={}, eval=judging)
 
 
 def canonical(recipe: Recipe) -> str:
     """The recipe as TOML with every key written out: reading it gives an equal recipe. No settings, no such key."""
     plain = [(name, value) for name, value in _fields(recipe) if not isinstance(value, Component)]
-    tables = [f"{name} = {_toml(value)}" for name, value in plain if name != "settings" or value]
+    tables = [f"{name} = {_toml(value)}" for name, value in plain if name not in ("settings", "grid") or value]
     for name, component in _fields(recipe):
         if isinstance(component, Component):
             tables += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in _fields(component))]
@@ -209,6 +238,8 @@ def _fields(component: Component) -> Iterator[tuple[str, Any]]:
 
 
 def _toml(value: object) -> str:
+    if isinstance(value, Component):
+        return _toml(dict(_fields(value)))
     if isinstance(value, str):
         return json.dumps(value).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):

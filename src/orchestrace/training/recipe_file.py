@@ -12,9 +12,11 @@ import msgspec
 
 from orchestrace.envs import by_name
 from orchestrace.errors import InputError, RecipeError
-from orchestrace.training.recipe import Component, Recipe
+from orchestrace.training.recipe import Recipe
+from orchestrace.training.settings import Component
 from orchestrace.training.stack import MakeEnv, environments
 
+MOST_SETTINGS = 1_000
 _LEAF_AT = re.compile(r" - at `\$\.?(?P<path>.*)`$")
 
 
@@ -54,6 +56,8 @@ def parse(text: str, overrides: Sequence[str] = (), *, path: str | None = None, 
             _apply(override, data)
         recipe = _checked(data)
         environments(recipe, make_env=make_env)
+        if recipe.eval.grid:
+            environments(recipe, make_env=make_env, judged=True)
         if len({frozenset(setting) for setting in recipe.settings}) > 1:
             raise RecipeError("they differ in their keys", place="settings", remedy="give every setting the same keys")
     except RecipeError as error:
@@ -72,6 +76,7 @@ def _checked(data: dict[str, Any]) -> Recipe:
         raise RecipeError(
             "no setting to train on", place="settings", remedy="list one table a setting, or leave it out"
         )
+    _check_grids(recipe)
     if isinstance(recipe.env, dict) and not isinstance(recipe.env.get("name"), str):
         raise RecipeError("the table has no name", place="env", remedy='write env = {name = "batch-voting", p = 0.7}')
     if any(setting in recipe.settings[:i] for i, setting in enumerate(recipe.settings)):
@@ -82,6 +87,18 @@ def _checked(data: dict[str, Any]) -> Recipe:
             place="reinforce.group",
         )
     return recipe
+
+
+def _check_grids(recipe: Recipe) -> None:
+    if recipe.settings and recipe.grid:
+        raise RecipeError("settings are given already", place="grid", remedy="keep one of grid and settings")
+    for place, grid in (("grid", recipe.grid), ("eval.grid", recipe.eval.grid)):
+        for key, values in grid.items():
+            if values.low >= values.high or (values.scale == "log" and values.low <= 0):
+                problem = f"from {values.low:g} to {values.high:g} is no range"
+                raise RecipeError(problem, place=f"{place}.{key}", remedy='low < high, and low > 0 for scale = "log"')
+        if math.prod(values.points for values in grid.values()) > MOST_SETTINGS:
+            raise RecipeError(f"has more than {MOST_SETTINGS:,} combinations", place=place)
 
 
 def _unknown_key(key: str, known: Iterable[str], *, place: str) -> RecipeError:

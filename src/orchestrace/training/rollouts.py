@@ -1,5 +1,6 @@
-"""Batches of episodes: a policy table in, decisions out. The die is passed in."""
+"""Batches of episodes: a policy in, decisions out. The die is passed in."""
 
+from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -9,6 +10,8 @@ from orchestrace.envs import Env
 from orchestrace.training.stack import Bools, Floats, Ints, Stack
 
 N = TypeVar("N", bound=np.generic)
+Actor = Callable[[Ints], Floats]
+"""A policy to play by: cells [n] in, probabilities [n, A] out."""
 
 
 class Batch(NamedTuple):
@@ -28,25 +31,24 @@ class Batch(NamedTuple):
     """[B] the cell in which an episode was cut off at the horizon; -1 where it ended by itself."""
 
 
-def collected(stack: Stack, policy: Floats, *, episodes: int, horizon: int, rng: np.random.Generator) -> Batch:
+def collected(stack: Stack, actor: Actor, *, episodes: int, horizon: int, rng: np.random.Generator) -> Batch:
     """Play episodes of every setting under a policy.
 
     Args:
       stack: the settings.
-      policy: [C, A] probabilities.
+      actor: the policy.
       episodes: of each setting.
       horizon: most decisions in an episode.
       rng: numpy's die.
     """
     settings = np.repeat(np.arange(len(stack.envs)), episodes)
     here, going = stack.reset(episodes, rng), np.arange(len(settings))
-    cumulative = _cumulative(policy)
     cells: list[Ints] = []
     actions: list[Ints] = []
     rewards: list[Floats] = []
     taken: list[Bools] = []
     while len(going) and len(cells) < horizon:
-        chosen = _drawn(cumulative[here[going]], rng)
+        chosen = drawn(actor(here[going]), rng)
         reached, earned, done = _stepped(stack, here[going], chosen, settings=settings[going], rng=rng)
         cells.append(_spread(here[going], going, len(settings)))
         actions.append(_spread(chosen, going, len(settings)))
@@ -86,6 +88,11 @@ def _stepped(
         step = env.step(cells[here] - stack.first[i], actions[here], rng)
         reached[here], rewards[here], done[here] = step.states + stack.first[i], step.rewards, step.done
     return reached, rewards, done
+
+
+def drawn(chances: Floats, rng: np.random.Generator) -> Ints:
+    """[n] one action from each row of probabilities [n, A]."""
+    return _drawn(_cumulative(chances), rng)
 
 
 def _cumulative(policy: Floats) -> Floats:

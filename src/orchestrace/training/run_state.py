@@ -1,9 +1,8 @@
 """A run in memory: what an update changes, and how it becomes a checkpoint and comes back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,17 +10,20 @@ from orchestrace.errors import InputError, RecipeError
 from orchestrace.training._torch import torch
 from orchestrace.training.algorithms import ppo, reinforce
 from orchestrace.training.checkpoints import Checkpoint
-from orchestrace.training.learner import Algorithm, Figures, Learner, tensor
-from orchestrace.training.policies import Policy, probabilities
+from orchestrace.training.learner import Begin, Figures, Learner, Moment
+from orchestrace.training.policies import View, check_fits
 from orchestrace.training.recipe import Recipe
-from orchestrace.training.rollouts import collected
 from orchestrace.training.stack import Floats, Stack
 
-ALGORITHMS: Mapping[str, Callable[[Recipe], Algorithm]] = {
-    "ppo": lambda recipe: partial(ppo.update, settings=recipe.ppo),
-    "reinforce": lambda recipe: partial(reinforce.update, settings=recipe.reinforce),
-}
-"""Every algorithm by its name in recipes, given its part of the recipe."""
+ALGORITHMS: Mapping[str, Begin] = {"ppo": ppo.begin, "reinforce": reinforce.begin}
+"""Every algorithm by its name in recipes."""
+
+
+class Arena(NamedTuple):
+    """Where a policy is judged."""
+
+    stack: Stack
+    view: View
 
 
 @dataclass
@@ -30,6 +32,9 @@ class Run:
 
     recipe: Recipe
     stack: Stack
+    """The settings trained on."""
+    arena: Arena
+    """The settings judged in."""
     learner: Learner
     rng: np.random.Generator
     """The one die of training; evaluation has its own."""
@@ -45,24 +50,35 @@ class Run:
     """False within an update, when weights and counters do not belong together."""
 
 
-def started(recipe: Recipe, stack: Stack) -> Run:
-    """A run before its first update, all of it drawn from the recipe's seed."""
-    policy = Policy(
-        features=stack.features.shape[1],
-        actions=stack.legal.shape[1],
-        hidden=recipe.policy.hidden,
-        layers=recipe.policy.layers,
-        generator=torch.Generator().manual_seed(recipe.seed),
+def started(recipe: Recipe, stack: Stack, judged_in: Stack) -> Run:
+    """A run before its first update, all of it drawn from the recipe's seed.
+
+    Args:
+      recipe: the recipe.
+      stack: the settings to train on.
+      judged_in: the settings to judge in.
+    """
+    generator = torch.Generator().manual_seed(recipe.seed)
+    learner = ALGORITHMS[recipe.algorithm](recipe, stack, generator=generator)
+    check_fits(learner.networks, judged_in)
+    return Run(recipe, stack, Arena(judged_in, View(judged_in)), learner, np.random.default_rng([recipe.seed, 0]))
+
+
+def tables(run: Run) -> list[Floats]:
+    """The policy as it stands, one table [S, A] for each setting it is judged in."""
+    return run.arena.stack.tables(run.learner.judged(run.arena.view))
+
+
+def moment(recipe: Recipe, update: int) -> Moment:
+    """What the recipe's schedules say before an update, the first being 0."""
+    share = update / recipe.updates
+    explore = recipe.exploration
+    decayed = min(1.0, share / explore.until) if explore.until else 1.0
+    return Moment(
+        share=share,
+        rate=_between(recipe.optimiser.rate, recipe.optimiser.rate_end, share),
+        entropy_weight=_between(explore.entropy, explore.entropy_end, decayed),
     )
-    optimiser = torch.optim.Adam(policy.parameters(), lr=recipe.optimiser.rate, foreach=False)
-    learner = Learner(policy, optimiser, tensor(stack.features), tensor(stack.legal), recipe.optimiser.max_norm)
-    return Run(recipe, stack, learner, np.random.default_rng([recipe.seed, 0]))
-
-
-def policy_table(run: Run) -> Floats:
-    """[C, A] the policy as it stands."""
-    with torch.no_grad():
-        return probabilities(run.learner.answer().logprobs)
 
 
 def advance(run: Run) -> Figures:
@@ -72,27 +88,19 @@ def advance(run: Run) -> Figures:
       RecipeError: the numbers left the finite, as a learning rate that is too large makes them.
     """
     run.whole = False
-    recipe, share = run.recipe, run.update / run.recipe.updates
-    rate = _between(recipe.optimiser.rate, recipe.optimiser.rate_end, share)
-    for group in run.learner.optimiser.param_groups:
-        group["lr"] = rate
-    explore = recipe.exploration
-    decayed = min(1.0, share / explore.until) if explore.until else 1.0
-    weight = _between(explore.entropy, explore.entropy_end, decayed)
-    sizes = recipe.rollouts
-    batch = collected(run.stack, policy_table(run), episodes=sizes.episodes, horizon=sizes.horizon, rng=run.rng)
-    figures = ALGORITHMS[recipe.algorithm](recipe)(run.learner, batch, entropy_weight=weight, rng=run.rng)
-    if not (np.isfinite(policy_table(run)).all() and np.isfinite(list(figures.values())).all()):
+    done = run.learner.advance(moment(run.recipe, run.update), run.rng)
+    weights = (part for network in run.learner.networks.values() for part in network.parameters())
+    if not (np.isfinite(list(done.figures.values())).all() and all(bool(w.isfinite().all()) for w in weights)):
         raise RecipeError(
             f"training diverged at update {run.update + 1}: the policy is no longer made of finite numbers",
             place="optimiser.rate",
             remedy="lower it, or exploration.entropy, and train anew",
         )
-    run.decisions += int(batch.taken.sum())
-    run.cut_episodes += int(np.sum(batch.beyond >= 0))
+    run.decisions += done.decisions
+    run.cut_episodes += done.cut_episodes
     run.update += 1
     run.whole = True
-    return figures
+    return done.figures
 
 
 COUNTERS = ("update", "decisions", "cut_episodes", "rows")
@@ -100,9 +108,12 @@ COUNTERS = ("update", "decisions", "cut_episodes", "rows")
 
 def captured(run: Run) -> Checkpoint:
     """All that the rest of the run depends on, besides the recipe."""
-    arrays = {f"policy/{name}": value.numpy() for name, value in run.learner.policy.state_dict().items()}
-    for i, state in run.learner.optimiser.state_dict()["state"].items():
-        arrays |= {f"optimiser/{i}/{name}": value.numpy() for name, value in state.items()}
+    arrays: dict[str, Any] = {}
+    for name, network in run.learner.networks.items():
+        arrays |= {f"network/{name}/{key}": value.numpy() for key, value in network.state_dict().items()}
+    for name, optimiser in run.learner.optimisers.items():
+        for i, state in optimiser.state_dict()["state"].items():
+            arrays |= {f"optimiser/{name}/{i}/{part}": value.numpy() for part, value in state.items()}
     counters = {name: getattr(run, name) for name in COUNTERS}
     return Checkpoint(arrays, {**counters, "die": run.rng.bit_generator.state})
 
@@ -113,19 +124,20 @@ def restore(run: Run, checkpoint: Checkpoint) -> None:
     Raises:
       InputError: the checkpoint is of another network.
     """
-    weights: dict[str, Any] = {}
-    state: dict[int, dict[str, Any]] = {}
+    weights: dict[str, dict[str, Any]] = {name: {} for name in run.learner.networks}
+    states: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in run.learner.optimisers}
     try:
-        for name, array in checkpoint.arrays.items():
-            kind, _, rest = name.partition("/")
-            if kind == "policy":
-                weights[rest] = torch.from_numpy(array)
+        for key, array in checkpoint.arrays.items():
+            kind, name, rest = key.split("/", 2)
+            if kind == "network":
+                weights[name][rest] = torch.from_numpy(array)
             else:
                 i, _, part = rest.partition("/")
-                state.setdefault(int(i), {})[part] = torch.from_numpy(array)
-        run.learner.policy.load_state_dict(weights)
-        whole = run.learner.optimiser.state_dict()
-        run.learner.optimiser.load_state_dict({**whole, "state": state})
+                states[name].setdefault(int(i), {})[part] = torch.from_numpy(array)
+        for name, network in run.learner.networks.items():
+            network.load_state_dict(weights[name])
+        for name, optimiser in run.learner.optimisers.items():
+            optimiser.load_state_dict({**optimiser.state_dict(), "state": states[name]})
         run.rng.bit_generator.state = checkpoint.note["die"]
         for name in COUNTERS:
             setattr(run, name, int(checkpoint.note[name]))

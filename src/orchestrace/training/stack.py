@@ -28,6 +28,8 @@ class Stack(NamedTuple):
     """[n] the first cell of each setting; cell = first + state."""
     features: Floats
     """[C, F]"""
+    options: Floats
+    """[C, A, G] features of the actions; G may be 0."""
     legal: Bools
     """[C, A]"""
 
@@ -45,8 +47,9 @@ class Stack(NamedTuple):
 def stack(envs: Sequence[Env]) -> Stack:
     """Number the states of all settings through; the settings have the same actions and features."""
     features, legal = [env.features() for env in envs], [env.legal() for env in envs]
+    options = np.concatenate([env.action_features() for env in envs])
     first = np.cumsum([0, *(len(rows) for rows in features[:-1])])
-    return Stack(tuple(envs), first, np.concatenate(features), np.concatenate(legal))
+    return Stack(tuple(envs), first, np.concatenate(features), options, np.concatenate(legal))
 
 
 class MakeEnv(Protocol):
@@ -57,30 +60,38 @@ class MakeEnv(Protocol):
         ...
 
 
-def environments(recipe: Recipe, *, grade: Grade = "outcome", make_env: MakeEnv = by_name) -> tuple[Env, ...]:
+def environments(
+    recipe: Recipe, *, grade: Grade = "outcome", make_env: MakeEnv = by_name, judged: bool = False
+) -> tuple[Env, ...]:
     """The recipe's environment in each of its settings.
 
     Args:
       recipe: the recipe.
       grade: what an answer earns in them.
       make_env: how to make one.
+      judged: in the settings to judge in, not those to train on.
 
     Raises:
       RecipeError: no such environment or parameter, a value out of range, or settings that one policy cannot serve.
     """
     envs = []
-    for i, settings in enumerate(parameters(recipe)):
+    for i, settings in enumerate(parameters(recipe, judged=judged)):
         try:
             envs.append(make_env(env_name(recipe), settings, grade=grade))
         except RecipeError as error:
-            raise RecipeError(error.problem, place=_place(recipe, i, error.place), remedy=error.remedy) from None
+            raise RecipeError(
+                error.problem, place=_place(recipe, i, error.place, judged=judged), remedy=error.remedy
+            ) from None
     for i, env in enumerate(envs):
         if env.actions != envs[0].actions or env.features().shape[1] != envs[0].features().shape[1]:
             raise RecipeError("its actions differ from those of settings[0]", place=f"settings[{i}]")
     return tuple(envs)
 
 
-def _place(recipe: Recipe, setting: int, key: str | None) -> str:
+def _place(recipe: Recipe, setting: int, key: str | None, *, judged: bool) -> str:
     if key in (None, "env"):
         return "env" if isinstance(recipe.env, str) else "env.name"
+    grid, name = (recipe.eval.grid, "eval.grid") if judged and recipe.eval.grid else (recipe.grid, "grid")
+    if key in grid:
+        return f"{name}.{key}"
     return f"settings[{setting}].{key}" if recipe.settings and key in recipe.settings[setting] else f"env.{key}"

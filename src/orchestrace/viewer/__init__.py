@@ -5,8 +5,9 @@ Pictures are SVG, there is no script, and every text of a log is escaped (`marku
 structs), `learning`, `page`.
 """
 
-from orchestrace.viewer.learning import Cell, Standing, settings, standings
-from orchestrace.viewer.page import MADE_UP, Episode, Session, demo_page, report_page
+from orchestrace.viewer.curve_png import curve_png
+from orchestrace.viewer.learning import Cell, Standing, curve_of, settings, standings
+from orchestrace.viewer.page import MADE_UP, Episode, Session, demo_page, report_page, run_page
 from orchestrace.viewer.scale import clock_ticks
 
 __all__ = [
@@ -16,8 +17,11 @@ __all__ = [
     "Session",
     "Standing",
     "clock_ticks",
+    "curve_of",
+    "curve_png",
     "demo_page",
     "report_page",
+    "run_page",
     "settings",
     "standings",
 ]

@@ -5,6 +5,7 @@ makes both the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
 from orchestrace.viewer.curve import Curve, Line, curve_svg
@@ -13,6 +14,8 @@ from orchestrace.viewer.tables import Row, picture, section, table
 
 ONLY = ""
 """The key of the one setting where there is no other."""
+MOST_LINES = 5
+"""Settings that a curve shows one by one."""
 LEVEL = "best-one-shot"
 """The baseline that the curve is drawn against, where the environment has it."""
 
@@ -78,16 +81,31 @@ def standings(training: Mapping[str, Any]) -> tuple[Standing, ...]:
 
 
 def curve_of(training: Mapping[str, Any], curve: Iterable[Mapping[str, Any]]) -> Curve:
-    """Gap closed over updates, a line a setting, each against the best one-shot policy."""
-    rows = list(curve)
+    """Gap closed over updates, a line a setting, each against the best one-shot policy.
+
+    Beyond `MOST_LINES` settings: the median and the worst of them.
+    """
+    rows, keys = list(curve), settings(training)
     level = gap_closed(training, training["baselines"][LEVEL]) if LEVEL in training["baselines"] else {}
-    lines = []
-    for key in settings(training):
-        points = [
-            (float(r["update"]), float(v)) for r in rows if (v := by_setting(r["gap_closed"]).get(key)) is not None
-        ]
-        lines.append(Line(key or training["env"], points, level.get(key), _words(LEVEL)))
-    return Curve(f"Gap closed while learning {training['env']}", "updates", "share of the gap closed", lines, top=1.0)
+    series = {key: [(r, v) for r in rows if (v := by_setting(r["gap_closed"]).get(key)) is not None] for key in keys}
+    points = {key: [(float(r["update"]), float(v)) for r, v in pairs] for key, pairs in series.items()}
+    title = f"Gap closed while learning {training['env']}"
+    if len(keys) > MOST_LINES:
+        lines = _summary_lines(points)
+    else:
+        lines = [Line(key or training["env"], points[key], level.get(key), _words(LEVEL)) for key in keys]
+    return Curve(title, "updates", "share of the gap closed", lines, top=1.0)
+
+
+def _summary_lines(points: Mapping[str, Sequence[tuple[float, float]]]) -> list[Line]:
+    by_update: dict[float, list[float]] = {}
+    for pairs in points.values():
+        for update, value in pairs:
+            by_update.setdefault(update, []).append(value)
+    return [
+        Line(f"median of {len(points)} settings", [(update, median(values)) for update, values in by_update.items()]),
+        Line("the worst of them", [(update, min(values)) for update, values in by_update.items()]),
+    ]
 
 
 def learning_sections(training: Mapping[str, Any], curve: Iterable[Mapping[str, Any]]) -> tuple[Markup, ...]:

@@ -106,6 +106,19 @@ def demo_page(
     return html_document(headline(session.report), header, body)
 
 
+def run_page(training: Mapping[str, Any], curve: Iterable[Mapping[str, Any]]) -> str:
+    """The page of a training run: the learning curve, and the policy beside the optimum and the baselines.
+
+    Args:
+      training: the JSON contract of `train`.
+      curve: rows of `curve.jsonl`.
+    """
+    title = f"{training['algorithm']} on {training['env']}"
+    alarms = [element("p", f"Too good to be true, {key}: {why}") for key, why in training.get("alarm", {}).items()]
+    header = [element("p", "training run", class_="eyebrow"), element("h1", title), *alarms]
+    return html_document(title, header, learning_sections(training, curve))
+
+
 def session_sections(session: Session, *, prefix: str = "") -> list[Markup]:
     """Tree, swim lanes, figures, critical path, diagnostics of one trace. `prefix` keeps ids apart."""
     report, trace = session

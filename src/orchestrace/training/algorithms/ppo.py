@@ -10,8 +10,8 @@ Departures
   - Advantages are normalised within each setting over the whole batch, not within a minibatch, so that settings whose
     rewards differ in scale weigh alike.
   - Policy and value head share no weights; the value loss is not clipped.
-  - The environments are finite, so every loss asks the network about all cells and looks the decisions up: the same
-    gradient as asking about each decision, for less work.
+  - The environments are finite, so every loss asks the network about each different cell of the batch once and looks
+    the decisions up: the same gradient as asking about each decision, for less work.
   - The learning rate and w decay over the run (the loop sees to it); there is no penalty on the divergence from the old
     policy, and no early end of an update.
 """
@@ -20,39 +20,51 @@ import numpy as np
 
 from orchestrace.credit import gae
 from orchestrace.training._torch import torch
-from orchestrace.training.learner import Figures, Learner, Tensor, descend, tensor
+from orchestrace.training.learner import Figures, Learner, Moment, Tensor, Trainee, Update, counted, tensor
 from orchestrace.training.losses import clipped_surrogate, entropy, value_loss
-from orchestrace.training.recipe import Ppo
+from orchestrace.training.recipe import Recipe
 from orchestrace.training.rollouts import Batch
-from orchestrace.training.stack import Floats
+from orchestrace.training.stack import Floats, Stack
 
 TINY = 1e-8
 """Keeps a setting whose advantages are all equal from being divided by zero."""
 
 
-def update(
-    learner: Learner, batch: Batch, *, settings: Ppo, entropy_weight: float, rng: np.random.Generator
-) -> Figures:
-    """Several passes over a batch in minibatches.
+def begin(recipe: Recipe, stack: Stack, *, generator: torch.Generator) -> Learner:
+    """PPO before its first update."""
+    return Ppo(recipe, stack, generator=generator)
+
+
+class Ppo(Trainee):
+    """Several passes over a batch in minibatches, an update."""
+
+    def advance(self, moment: Moment, rng: np.random.Generator) -> Update:
+        """Play, then learn."""
+        return learned(self, self.played(rng), moment=moment, rng=rng)
+
+
+def learned(trainee: Trainee, batch: Batch, *, moment: Moment, rng: np.random.Generator) -> Update:
+    """Learn from a batch whose rewards may be of any making.
 
     Args:
-      learner: what learns.
+      trainee: what learns; its recipe's `ppo` says how.
       batch: T by B decisions.
-      settings: the recipe's `ppo`.
-      entropy_weight: w.
+      moment: what the schedules say.
       rng: shuffles the decisions.
     """
+    settings = trainee.recipe.ppo
+    cells, actions = tensor(batch.cells[batch.taken]), tensor(batch.actions[batch.taken])
     with torch.no_grad():
-        old = learner.answer()
-    table = old.values.numpy().astype(np.float64)
-    values = np.where(batch.taken, table[batch.cells], 0.0)
-    bootstrap = np.where(batch.beyond >= 0, table[batch.beyond], 0.0)
+        old = trainee.answer(cells)
+        ends = trainee.answer(tensor(np.maximum(batch.beyond, 0))).values.numpy().astype(np.float64)
+    values = np.zeros(batch.taken.shape)
+    values[batch.taken] = old.values.numpy()
+    bootstrap = np.where(batch.beyond >= 0, ends, 0.0)
     estimates = gae(batch.rewards.T, values.T, lam=settings.gae_lambda, mask=batch.taken.T, bootstrap=bootstrap)
     advantages = estimates.values.T
     targets = tensor((advantages + values)[batch.taken])
     credit = tensor(_normalised(advantages, batch)[batch.taken])
-    cells, actions = tensor(batch.cells[batch.taken]), tensor(batch.actions[batch.taken])
-    old_logprobs = old.logprobs[cells, actions]
+    old_logprobs = old.logprobs.gather(1, actions[:, None])[:, 0]
 
     rows = []
     for _ in range(settings.epochs):
@@ -60,30 +72,29 @@ def update(
             if len(part):
                 d = tensor(part)
                 rows.append(
-                    _step(learner, cells[d], actions[d], old_logprobs=old_logprobs[d], advantages=credit[d],
-                          targets=targets[d], settings=settings, entropy_weight=entropy_weight)
+                    _step(trainee, cells[d], actions[d], old_logprobs=old_logprobs[d], advantages=credit[d],
+                          targets=targets[d], moment=moment)
                 )  # fmt: skip
-    return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    return counted(batch, {name: float(np.mean([row[name] for row in rows])) for name in rows[0]})
 
 
 def _step(
-    learner: Learner,
+    trainee: Trainee,
     cells: Tensor,
     actions: Tensor,
     *,
     old_logprobs: Tensor,
     advantages: Tensor,
     targets: Tensor,
-    settings: Ppo,
-    entropy_weight: float,
+    moment: Moment,
 ) -> Figures:
     """One optimiser step on a minibatch of D decisions."""
-    answer = learner.answer()
-    logprobs = answer.logprobs[cells, actions]
+    settings, answer = trainee.recipe.ppo, trainee.answer(cells)
+    logprobs = answer.logprobs.gather(1, actions[:, None])[:, 0]
     surrogate = clipped_surrogate(logprobs, old_logprobs, advantages=advantages, clip=settings.clip)
-    error = value_loss(answer.values[cells], targets)
-    spread = entropy(answer.logprobs)[cells].mean()
-    norm = descend(learner, surrogate + settings.value_weight * error - entropy_weight * spread)
+    error = value_loss(answer.values, targets)
+    spread = entropy(answer.logprobs).mean()
+    norm = trainee.descend(surrogate + settings.value_weight * error - moment.entropy_weight * spread, moment)
     outside = ((logprobs - old_logprobs).exp() - 1).abs() > settings.clip
     return {
         "policy_loss": surrogate.item(),

@@ -18,42 +18,38 @@ Departures
 import numpy as np
 
 from orchestrace.credit import rloo, rows
-from orchestrace.training.learner import Figures, Learner, descend, tensor
+from orchestrace.training._torch import torch
+from orchestrace.training.learner import Learner, Moment, Trainee, Update, counted, tensor
 from orchestrace.training.losses import entropy, policy_gradient_loss
-from orchestrace.training.recipe import Reinforce
-from orchestrace.training.rollouts import Batch
+from orchestrace.training.recipe import Recipe
+from orchestrace.training.stack import Stack
 
 TINY = 1e-8
 """Keeps a setting whose episodes all earned the same from being divided by zero."""
 
 
-def update(
-    learner: Learner,
-    batch: Batch,
-    *,
-    settings: Reinforce,
-    entropy_weight: float,
-    rng: np.random.Generator,  # noqa: ARG001 (every algorithm is given the die; this one throws none)
-) -> Figures:
-    """One optimiser step on a batch.
+def begin(recipe: Recipe, stack: Stack, *, generator: torch.Generator) -> Learner:
+    """REINFORCE before its first update."""
+    return Reinforce(recipe, stack, generator=generator)
 
-    Args:
-      learner: what learns.
-      batch: T by B decisions; the episodes of each setting are a multiple of the group.
-      settings: the recipe's `reinforce`.
-      entropy_weight: w.
-      rng: not used.
-    """
-    returns = batch.rewards.sum(axis=0)
-    credit = rloo(rows(returns, task=np.arange(len(returns)) // settings.group)).values
-    for setting in np.unique(batch.settings):
-        own = batch.settings == setting
-        credit[own] /= credit[own].std() + TINY
-    cells, actions = tensor(batch.cells[batch.taken]), tensor(batch.actions[batch.taken])
-    advantages = tensor(np.broadcast_to(credit, batch.taken.shape)[batch.taken])
 
-    logprobs = learner.answer().logprobs
-    gradient_loss = policy_gradient_loss(logprobs[cells, actions], advantages)
-    spread = entropy(logprobs)[cells].mean()
-    norm = descend(learner, gradient_loss - entropy_weight * spread)
-    return {"policy_loss": gradient_loss.item(), "entropy": spread.item(), "gradient_norm": norm}
+class Reinforce(Trainee):
+    """One optimiser step on a batch, an update."""
+
+    def advance(self, moment: Moment, rng: np.random.Generator) -> Update:
+        """Play, then learn."""
+        batch = self.played(rng)
+        returns = batch.rewards.sum(axis=0)
+        credit = rloo(rows(returns, task=np.arange(len(returns)) // self.recipe.reinforce.group)).values
+        for setting in np.unique(batch.settings):
+            own = batch.settings == setting
+            credit[own] /= credit[own].std() + TINY
+        cells, actions = tensor(batch.cells[batch.taken]), tensor(batch.actions[batch.taken])
+        advantages = tensor(np.broadcast_to(credit, batch.taken.shape)[batch.taken])
+
+        logprobs = self.answer(cells).logprobs
+        gradient_loss = policy_gradient_loss(logprobs.gather(1, actions[:, None])[:, 0], advantages)
+        spread = entropy(logprobs).mean()
+        norm = self.descend(gradient_loss - moment.entropy_weight * spread, moment)
+        figures = {"policy_loss": gradient_loss.item(), "entropy": spread.item(), "gradient_norm": norm}
+        return counted(batch, figures)

@@ -1,0 +1,38 @@
+"""What each algorithm may be told: one frozen struct an algorithm, read when the recipe names it."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+Positive = Annotated[float, Meta(gt=0)]
+NonNegative = Annotated[float, Meta(ge=0)]
+Ratio = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=1)]
+# Upper limits stand where a slip of the keyboard would fill the memory.
+
+
+class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One table of a recipe."""
+
+
+class Reinforce(Component, frozen=True):
+    """REINFORCE with a leave-one-out baseline; read when `algorithm = "reinforce"`."""
+
+    group: Annotated[int, Meta(ge=2)] = 64
+    """Episodes from the same start that are each other's baseline; divides `rollouts.episodes`."""
+
+
+class Ppo(Component, frozen=True):
+    """Proximal policy optimisation; read when `algorithm = "ppo"`."""
+
+    clip: Positive = 0.2
+    """The probability ratio counts only within 1 ± clip."""
+    epochs: Count = 4
+    """Passes over the decisions of an update."""
+    minibatches: Count = 4
+    """Parts into which a pass cuts them; one optimiser step each."""
+    gae_lambda: Ratio = 0.95
+    """λ of generalised advantage estimation: 0 trusts the value head, 1 the realised return."""
+    value_weight: NonNegative = 0.5
+    """Weight of the value head's squared error in the loss."""
