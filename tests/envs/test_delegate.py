@@ -48,6 +48,16 @@ def best_assignment(worths):
     )
 
 
+def best_pair_first(worths):
+    agents, jobs, total = set(), set(), 0.0
+    for i, j in sorted(itertools.product(*map(range, worths.shape)), key=lambda pair: -worths[pair]):
+        if worths[i, j] > 0 and i not in agents and j not in jobs:
+            agents.add(i)
+            jobs.add(j)
+            total += worths[i, j]
+    return total
+
+
 @few
 @given(st.integers(1, 4), st.integers(1, 4), seeds)
 def test_the_best_joint_action_is_the_best_assignment(agents, jobs, seed):
@@ -56,6 +66,9 @@ def test_the_best_joint_action_is_the_best_assignment(agents, jobs, seed):
     for state, problem in enumerate(problems):
         best = best_assignment(problem.values * problem.chances - problem.costs)
         assert env.action_values()[state].max() == pytest.approx(best)
+    worths = [problem.values * problem.chances - problem.costs for problem in problems]
+    assert env.baselines()["greedy"] == pytest.approx(np.mean([best_pair_first(table) for table in worths]))
+    assert env.baselines()["one-agent"] == pytest.approx(np.mean([max(table.max(), 0) for table in worths]))
     for value in env.baselines().values():
         assert value <= env.optimal_value() + 1e-12
 

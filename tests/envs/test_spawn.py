@@ -17,7 +17,7 @@ from orchestrace.envs.spawn.stages import drawn_jobs, grouped_cost
 from orchestrace.errors import RecipeError
 from orchestrace.metrics import critical_steps
 from orchestrace.testing.envs import check_env, random_policy
-from orchestrace.trace import Aggregate, Delegate, Return, Spawn
+from orchestrace.trace import Aggregate, Delegate, Return, Spawn, Turn
 
 few = settings(max_examples=25, deadline=None)
 
@@ -204,6 +204,11 @@ def test_the_trace_of_stages_has_the_critical_steps_that_it_cost(precedence):
         assert critical_steps(trace) == trace.costs["critical_steps"]
         assert any(trace.rewards["team"] == pytest.approx(-critical_steps(trace) / steps) for steps in serial)
         assert len(kinds(trace, Aggregate)) == trace.costs["stages"]
+        assert trace.events[-1].t == critical_steps(trace)
+        for agent in {turn.agent for turn in kinds(trace, Turn)} - {"orchestrator"}:
+            turns = [turn for turn in kinds(trace, Turn) if turn.agent == agent]
+            assert [turn.t for turn in turns] == [turns[0].t + i for i in range(len(turns))]
+            assert {turn.duration_s for turn in turns} == {1.0}
         assert len(kinds(trace, Spawn)) == len(kinds(trace, Return)) == 6
 
 
