@@ -81,7 +81,7 @@ def bandit(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableE
         starts=starts,
         seen=np.column_stack([left, beliefs.means, tries]),
         options_seen=np.stack([beliefs.means, beliefs.deviations, tries, np.broadcast_to(left, tries.shape)], axis=2),
-        named=lambda state: ", ".join(f"{s} of {s + f}" for s, f in beliefs.counts[state].tolist()),
+        named=lambda state: " and ".join(f"{s} of {s + f}" for s, f in beliefs.counts[state].tolist()),
         told=lambda state: _told(beliefs, state, settings),
         play=lambda env, policy, rng, trace_id: played(
             env, policy, rng=rng, trace_id=trace_id, task=f"Have {T} tasks done.", tell=_tell

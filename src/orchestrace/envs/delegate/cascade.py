@@ -71,7 +71,7 @@ def cascade(settings: Mapping[str, float], *, grade: Grade = "outcome") -> Table
             [options[:, 1:, [1, 2, 4]].reshape(len(situations), -1), np.full(len(situations), np.log1p(v))]
         ),
         options_seen=options,
-        named=lambda state: f"team {situations[state][0] + 1}, tried {_listed(situations[state][1]) or 'nobody'}",
+        named=lambda state: f"team {situations[state][0] + 1} after {_listed(situations[state][1]) or 'nobody'}",
         told=lambda state: _told(teams[situations[state][0]], situations[state][1], v),
         play=lambda env, policy, rng, trace_id: played(
             env, policy, rng=rng, trace_id=trace_id, task="Solve this, if it is worth it.",

@@ -73,8 +73,8 @@ def sequential_assignment(settings: Mapping[str, float], *, grade: Grade = "outc
         seen=np.array([_seen(situation, p, grid) for situation in situations]),
         options_seen=np.array([_options(situation, p) for situation in situations]),
         named=lambda state: (
-            f"agents {' '.join(str(i + 1) for i in situations[state].free)}, "
-            f"value {(situations[state].value + 0.5) / grid:g}"
+            f"value {(situations[state].value + 0.5) / grid:g} "
+            f"with agents {' '.join(str(i + 1) for i in situations[state].free)}"
         ),
         told=lambda state: _told(situations[state], p, grid),
         play=lambda env, policy, rng, trace_id: played(

@@ -135,8 +135,8 @@ def _options(situation: Situation, jobs: tuple[int, ...], agents: int) -> list[l
 
 
 def _name(situation: Situation) -> str:
-    loads = ", ".join(map(str, situation.loads)) or "none"
-    return f"list {situation.instance + 1}, job {situation.given + 1}, loads {loads}"
+    loads = " ".join(map(str, situation.loads)) or "none"
+    return f"list {situation.instance + 1} job {situation.given + 1} loads {loads}"
 
 
 def _told(situation: Situation, jobs: tuple[int, ...], agents: int) -> str:

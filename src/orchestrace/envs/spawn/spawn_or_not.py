@@ -35,12 +35,14 @@ SERIAL, SPAWN = 0, 1
 def spawn_or_not(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
     """E1d. A state is a signal. A policy sees [2 q(x) − 1, 1 − 1 / k, the price over W], the last at most 2.
 
+    Of an action it sees [whether it spawns, 1 − 1 / k, the price over W]; of not spawning, [0, 0, 0].
+
     Args:
       settings: every key of `PARAMETERS`.
       grade: what `step` pays for spawning: what came of it, or its mean given the signal.
     """
     W, k, price = settings["work"], int(settings["agents"]), spawn_price(settings)
-    q = signals(settings)
+    q, gist = signals(settings), [1 - 1 / k, min(price / W, 2)]
     return TableEnv(
         name="spawn-or-not",
         settings=settings,
@@ -48,7 +50,8 @@ def spawn_or_not(settings: Mapping[str, float], *, grade: Grade = "outcome") -> 
         decides=("O1", "O1"),
         process=_process(q, saved=W - W / k, price=price),
         starts=np.full(len(q), 1 / len(q)),
-        seen=np.column_stack([2 * q - 1, np.full(len(q), 1 - 1 / k), np.full(len(q), min(price / W, 2))]),
+        seen=np.array([[2 * chance - 1, *gist] for chance in q]),
+        options_seen=np.tile([[0.0, 0.0, 0.0], [1.0, *gist]], (len(q), 1, 1)),
         named=lambda state: f"parallel with chance {q[state]:.6g}",
         told=lambda state: (
             f"A task of {W:g} units of work. One agent needs {W:g} s. If the task is parallel, {k} agents need "
