@@ -14,7 +14,7 @@ def test_defaults_are_in_range_and_complete(name):
     env = by_name(name)
     assert env.name == name
     assert env.settings == {key: parameter.default for key, parameter in entry.parameters.items()}
-    assert entry.about.startswith("E")
+    assert entry.about.startswith(("E", "Ours"))
     assert all(parameter.about for parameter in entry.parameters.values())
 
 

@@ -20,7 +20,7 @@ def mixed(env):
 
 def sample_of(name, *, episodes=400, grade="outcome", seed=0):
     env = by_name(name, PLAYED[name], grade=grade)
-    return sampled(env, mixed(env), episodes=episodes, rng=np.random.default_rng(seed))
+    return sampled(env, mixed(env), episodes=episodes, rng=np.random.default_rng(seed), grade=grade)
 
 
 @pytest.fixture(scope="module", params=PLAYED)

@@ -7,16 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrace.envs import by_name
+from orchestrace.envs.dynamic_programming import optimum
 from orchestrace.errors import RecipeError
 from orchestrace.training import parse
 from orchestrace.training.evaluation import estimate, gap_closed, greedy
 from orchestrace.training.learner import asked, frozen
 from orchestrace.training.policies import Mlp, PerAction, Seen, Tabular, View, distributions, probabilities, tensor
 from orchestrace.training.rollouts import collected, returns
-from orchestrace.training.stack import environments, stack
+from orchestrace.training.stack import environments, joined, stack
 
 PRICES = [{"cr": 0.02, "ct": 0.005}, {"cr": 0.1, "ct": 0.01}]
-STACK = stack([by_name("batch-voting", {**prices, "max_batch": 4}, grade="posterior") for prices in PRICES])
+STACK = stack([by_name("batch-voting", {**prices, "max_batch": 4}) for prices in PRICES], grade="posterior")
 
 KINDS = ["mlp", "per-action", "tabular"]
 
@@ -49,6 +50,17 @@ def test_a_batch_is_whole_episodes_padded(seed, horizon):
     cut = batch.beyond >= 0
     assert (batch.taken[-1][cut]).all()
     assert horizon == T or not cut.any()
+
+
+def test_settings_joined_are_each_itself():
+    whole = joined([env.process for env in STACK.envs])
+    values = optimum(whole).values
+    for i, env in enumerate(STACK.envs):
+        own = values[STACK.first[i] : STACK.first[i] + len(env.legal())]
+        np.testing.assert_allclose(own, optimum(env.process).values, atol=1e-12)
+    assert (STACK.stops == 0).all()
+    right = np.concatenate([env.process.means[env.process.pairs[:, 0]] for env in STACK.envs])
+    assert (STACK.stop_values == right).all()
 
 
 def test_the_same_die_throws_the_same_batch():

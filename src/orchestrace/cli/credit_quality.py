@@ -12,7 +12,7 @@ from rich.text import Text
 
 from orchestrace.cli.progress import counting
 from orchestrace.cli.screen import results, said
-from orchestrace.envs import Env, optimal_policy
+from orchestrace.envs import Env, Grade, optimal_policy
 from orchestrace.errors import InputError
 
 POLICIES = ("mixed", "uniform")
@@ -31,7 +31,7 @@ def compared_credit(
     *,
     episodes: int,
     seeds: int,
-    grade: str,
+    grade: Grade,
 ) -> dict[str, Any]:
     """The JSON contract of `eval --credit`: {"comparisons": {setting: comparison}}.
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from orchestrace.envs.delegate import assignment, bandit, cascade, sequential_assignment
-from orchestrace.envs.joint import batch_voting
+from orchestrace.envs.joint import batch_voting, briefing
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
 from orchestrace.envs.spawn import makespan, spawn_or_not, split, stages
@@ -37,6 +37,11 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         batch_voting.batch_voting,
         batch_voting.PARAMETERS,
         "E5f (O1, O5): how many voters to ask at once, and when to stop",
+    ),
+    "briefing": Entry(
+        briefing.briefing,
+        briefing.PARAMETERS,
+        "Ours (O1, O2, O5): look before you delegate; where orchestrators collapse",
     ),
     "cascade": Entry(
         cascade.cascade,

@@ -73,6 +73,11 @@ class Env(Protocol):
         ...
 
     @property
+    def spawns(self) -> tuple[int, ...]:
+        """[A] agents that each action starts; empty where the environment does not say."""
+        ...
+
+    @property
     def starts(self) -> Floats:
         """[S] chance that an episode starts in each state."""
         ...

@@ -138,7 +138,8 @@ def _gaps(run: Run) -> Mapping[str, float | None]:
 
 
 def _started(recipe: Recipe, *, make_env: MakeEnv) -> Run:
-    learns_in = stack(environments(recipe, grade=recipe.rollouts.grade, make_env=make_env))
+    grade = recipe.rollouts.grade
+    learns_in = stack(environments(recipe, grade=grade, make_env=make_env), grade=grade)
     if recipe.rollouts.grade == "outcome" and not recipe.eval.grid:
         return started(recipe, learns_in, learns_in)
     return started(recipe, learns_in, stack(environments(recipe, make_env=make_env, judged=True)))

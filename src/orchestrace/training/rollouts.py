@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from orchestrace.envs import Env
+from orchestrace.envs import END, Env
 from orchestrace.training.stack import Bools, Floats, Ints, Stack
 
 N = TypeVar("N", bound=np.generic)
@@ -49,7 +49,7 @@ def collected(stack: Stack, actor: Actor, *, episodes: int, horizon: int, rng: n
     taken: list[Bools] = []
     while len(going) and len(cells) < horizon:
         chosen = drawn(actor(here[going]), rng)
-        reached, earned, done = _stepped(stack, here[going], chosen, settings=settings[going], rng=rng)
+        reached, earned, done = _stepped(stack, here[going], chosen, rng)
         cells.append(_spread(here[going], going, len(settings)))
         actions.append(_spread(chosen, going, len(settings)))
         rewards.append(_spread(earned, going, len(settings)))
@@ -79,15 +79,13 @@ def returns(env: Env, policy: Floats, *, episodes: int, rng: np.random.Generator
     return totals
 
 
-def _stepped(
-    stack: Stack, cells: Ints, actions: Ints, *, settings: Ints, rng: np.random.Generator
-) -> tuple[Ints, Floats, Bools]:
-    reached, rewards, done = np.zeros_like(cells), np.zeros(len(cells)), np.zeros(len(cells), dtype=np.bool_)
-    for i, env in enumerate(stack.envs):
-        here = settings == i
-        step = env.step(cells[here] - stack.first[i], actions[here], rng)
-        reached[here], rewards[here], done[here] = step.states + stack.first[i], step.rewards, step.done
-    return reached, rewards, done
+def _stepped(stack: Stack, cells: Ints, actions: Ints, rng: np.random.Generator) -> tuple[Ints, Floats, Bools]:
+    """Cells reached (END where the episode is over), rewards, done."""
+    process = stack.process
+    pairs = process.pairs[cells, actions]
+    outcomes = process.drawn(pairs, rng)
+    reached = process.targets[outcomes]
+    return reached, process.means[pairs] if stack.mean_rewards else process.rewards[outcomes], reached == END
 
 
 def drawn(chances: Floats, rng: np.random.Generator) -> Ints:

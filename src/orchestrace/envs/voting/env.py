@@ -40,4 +40,5 @@ def voting_env(
         play=lambda _, policy, rng, trace_id: voting_episode(voting, policy, rng=rng, trace_id=trace_id),
         compare=compare,
         grade=grade,
+        spawns=voting.sizes,
     )

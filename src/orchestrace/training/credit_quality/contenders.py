@@ -23,9 +23,8 @@ from orchestrace.credit import (
     rloo,
     rows,
 )
-from orchestrace.envs import END
 from orchestrace.training.credit_quality.sample import Sample, rerun
-from orchestrace.training.stack import Floats, Ints
+from orchestrace.training.stack import Floats, Ints, stop_arms
 
 ANCHOR_BETA = 2.0
 """β of AnchorTB, as in the paper's configuration."""
@@ -145,7 +144,7 @@ def stop_exact(sample: Sample, rng: np.random.Generator) -> Credited:
     against the policy's own mix of them.
     """
     del rng
-    stop, pays = _stops(sample)
+    stop, pays = stop_arms(sample.env.process, np.array(sample.env.decides))
     q, able = action_tables(sample), np.flatnonzero(stop[sample.states] >= 0)
     q[able, stop[sample.states[able]]] = pays[sample.states[able]]
     return Credited(_counterfactual(sample, q))
@@ -256,23 +255,10 @@ def _recorded(sample: Sample) -> Ints:
     return kept
 
 
-def _stops(sample: Sample) -> tuple[Ints, Floats]:
-    """[S] the action that stops in each state, and what it pays on average; -1 and 0 where there is none."""
-    process, decides = sample.env.process, np.array(sample.env.decides)
-    ends = (
-        np.minimum.reduceat(process.targets == END, process.first[:-1])
-        & (decides == "O5")[np.nonzero(process.legal)[1]]
-    )
-    stop, pays = np.full(len(process.pairs), -1), np.zeros(len(process.pairs))
-    states, actions = np.nonzero(process.legal)
-    stop[states[ends]], pays[states[ends]] = actions[ends], process.means[ends]
-    return stop, pays
-
-
 def can_stop(sample: Sample) -> bool:
     """True where every decision of the sample could have been to stop."""
-    stop, _ = _stops(sample)
-    return bool((stop[sample.states[sample.chosen]] >= 0).all())
+    stops, _ = stop_arms(sample.env.process, np.array(sample.env.decides))
+    return bool((stops[sample.states[sample.chosen]] >= 0).all())
 
 
 CONTENDERS: Mapping[str, Contender] = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrace.envs import Env, action_values, policy_values
+from orchestrace.envs import Env, Grade, action_values, policy_values
 from orchestrace.training.rollouts import collected, drawn
 from orchestrace.training.stack import Bools, Floats, Ints, stack
 
@@ -63,21 +63,24 @@ class Sample:
 
 def step_calls(env: Env, actions: Ints) -> Ints:
     """[n] model calls of each action: the orchestrator's one, and one for each agent that the action starts."""
-    spawned = np.asarray(getattr(env, "spawns", ()) or (0,) * len(env.actions), dtype=np.int64)
+    spawned = np.asarray(env.spawns or (0,) * len(env.actions), dtype=np.int64)
     calls: Ints = 1 + spawned[actions]
     return calls
 
 
-def sampled(env: Env, policy: Floats, *, episodes: int, rng: np.random.Generator) -> Sample:
+def sampled(env: Env, policy: Floats, *, episodes: int, rng: np.random.Generator, grade: Grade = "outcome") -> Sample:
     """Play episodes under a policy [S, A] and look their true credit up.
 
     Args:
-      env: the environment; what it pays (outcome or posterior) is what methods are given.
+      env: the environment.
       policy: π; where it is deterministic every true advantage is 0.
       episodes: B.
       rng: the die.
+      grade: what methods are given as rewards; that of the environment.
     """
-    batch = collected(stack([env]), lambda cells: policy[cells], episodes=episodes, horizon=HORIZON, rng=rng)
+    batch = collected(
+        stack([env], grade=grade), lambda cells: policy[cells], episodes=episodes, horizon=HORIZON, rng=rng
+    )
     taken = batch.taken.T
     episode, step = np.nonzero(taken)
     states, actions = batch.cells.T[taken], batch.actions.T[taken]

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from orchestrace.credit import average_ranks
-from orchestrace.envs import Env
+from orchestrace.envs import Env, Grade
 from orchestrace.training.credit_quality.contenders import CONTENDERS, Contender
 from orchestrace.training.credit_quality.sample import Sample, sampled
 from orchestrace.training.stack import Floats
@@ -67,7 +67,7 @@ def compared(
     name: str,
     episodes: int,
     seeds: int,
-    grade: str = "outcome",
+    grade: Grade = "outcome",
     progress: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Judge every method that applies.
@@ -84,7 +84,8 @@ def compared(
     Raises:
       ValueError: the policy never has a choice.
     """
-    samples = [sampled(env, policy, episodes=episodes, rng=np.random.default_rng([seed, 3])) for seed in range(seeds)]
+    dice = [np.random.default_rng([seed, 3]) for seed in range(seeds)]
+    samples = [sampled(env, policy, episodes=episodes, rng=rng, grade=grade) for rng in dice]
     if not all(sample.chosen.any() for sample in samples):
         raise ValueError("the policy never has a choice, so no decision has an advantage")
     found, left_out = _judged(samples, progress)
