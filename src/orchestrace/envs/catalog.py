@@ -6,7 +6,7 @@ from typing import NamedTuple
 from orchestrace.envs.joint import batch_voting, briefing
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
-from orchestrace.envs.stop import sequential_voting, unknown_voters
+from orchestrace.envs.stop import pandora, sequential_voting, unknown_voters
 from orchestrace.envs.table_env import Grade
 from orchestrace.errors import RecipeError
 
@@ -30,6 +30,11 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         briefing.briefing,
         briefing.PARAMETERS,
         "Ours (O1, O2, O5): look before you delegate; where orchestrators collapse",
+    ),
+    "pandora": Entry(
+        pandora.pandora,
+        pandora.PARAMETERS,
+        "E5a (O2, O5): which attempt to order next, and when the best is good enough",
     ),
     "sequential-voting": Entry(
         sequential_voting.sequential_voting,
