@@ -134,13 +134,8 @@ An orchestrator decides five things, numbered as in the survey (arXiv 2605.02801
 
 {chr(10).join(f"- {name}: {about}" for name, about in WORDS["SubDecision"][1].items())}
 
-E5c, E5d and E5f are our own numbers of environments; the digit is that of the decision. Those below exist; they cover
-O1 as the number to ask at once, and O5. In all of them the aggregate (O4) is the exact vote, and nothing is learned
-about O2 and O3.
-
-- E5c, `sequential-voting`: voters known to be right equally often are asked one at a time; when to answer?
-- E5d, `unknown-voters`: the same, and nobody knows how often they are right.
-- E5f, `batch-voting`: how many voters to ask in the next round, and when to answer?
+E1a, E2c, E5f and so on are our own numbers of environments; the digit is that of the decision. In those with voters
+(E5c, E5d, E5f) the aggregate (O4) is the exact vote, and only when to ask and when to stop is learned.
 """
 
 

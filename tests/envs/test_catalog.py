@@ -22,7 +22,7 @@ def test_defaults_are_in_range_and_complete(name):
     ("name", "settings", "message"),
     [
         ("batch-votin", {}, "did you mean 'batch-voting'?"),
-        ("xyz", {}, "there are: batch-voting, briefing, pandora, sequential-voting, unknown-voters"),
+        ("xyz", {}, f"there are: {', '.join(NAMES)}"),
         ("batch-voting", {"max_bacth": 3}, "max_bacth: there is no such setting; did you mean 'max_batch'?"),
         ("sequential-voting", {"zzz": 3}, "there are: p, c"),
         ("sequential-voting", {"p": 0.5}, "p: 0.5 is not a number from 0.51 to 0.99"),

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from orchestrace.envs.delegate import assignment, bandit, cascade, sequential_assignment
 from orchestrace.envs.joint import batch_voting, briefing
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
+from orchestrace.envs.spawn import makespan, spawn_or_not, split, stages
 from orchestrace.envs.stop import pandora, sequential_voting, unknown_voters
 from orchestrace.envs.table_env import Grade
 from orchestrace.errors import RecipeError
@@ -21,6 +23,16 @@ class Entry(NamedTuple):
 
 
 ENVIRONMENTS: Mapping[str, Entry] = {
+    "assignment": Entry(
+        assignment.assignment,
+        assignment.PARAMETERS,
+        "E2a (O2): which agent does which job, all agents choosing at once",
+    ),
+    "bandit": Entry(
+        bandit.bandit,
+        bandit.PARAMETERS,
+        "E2d (O2): whom to give each task while it is not known who is good",
+    ),
     "batch-voting": Entry(
         batch_voting.batch_voting,
         batch_voting.PARAMETERS,
@@ -31,15 +43,45 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         briefing.PARAMETERS,
         "Ours (O1, O2, O5): look before you delegate; where orchestrators collapse",
     ),
+    "cascade": Entry(
+        cascade.cascade,
+        cascade.PARAMETERS,
+        "E2c (O2, O5): whom to try next, and when to give up",
+    ),
+    "makespan": Entry(
+        makespan.makespan,
+        makespan.PARAMETERS,
+        "E1b (O1): which jobs to put on which agent, to be done early",
+    ),
     "pandora": Entry(
         pandora.pandora,
         pandora.PARAMETERS,
         "E5a (O2, O5): which attempt to order next, and when the best is good enough",
     ),
+    "sequential-assignment": Entry(
+        sequential_assignment.sequential_assignment,
+        sequential_assignment.PARAMETERS,
+        "E2b (O2): whom to give the task at hand while the next ones are not known",
+    ),
     "sequential-voting": Entry(
         sequential_voting.sequential_voting,
         sequential_voting.PARAMETERS,
         "E5c (O5): when to stop asking voters of known competence",
+    ),
+    "spawn-or-not": Entry(
+        spawn_or_not.spawn_or_not,
+        spawn_or_not.PARAMETERS,
+        "E1d (O1): whether to spawn for a task that may not split",
+    ),
+    "split": Entry(
+        split.split,
+        split.PARAMETERS,
+        "E1a (O1): how many agents to spawn for a task of known size",
+    ),
+    "stages": Entry(
+        stages.stages,
+        stages.PARAMETERS,
+        "E1c (O1): which jobs to run together when each stage waits for its longest",
     ),
     "unknown-voters": Entry(
         unknown_voters.unknown_voters,

@@ -1,7 +1,8 @@
 """Episodes of tables as traces: one driver for all environments, and the few things that happen in a team.
 
 The clock is simulated: deciding and aggregating take no time, work takes what the teller says, and what is done at once
-ends when the longest is done. The orchestrator is a table of probabilities, so it has choices but no turns.
+ends when the longest is done. The orchestrator is a table of probabilities, so it has choices but no turns, except for
+work that it does itself.
 """
 
 import math
@@ -93,29 +94,38 @@ class Story:
         """A job for an agent that was spawned."""
         self.builder.append(Delegate, ORCHESTRATOR, t=self.t, choice=choice, to=name, content=self.builder.text(task))
 
-    def worked(self, replies: Mapping[str, str], *, seconds: Sequence[float]) -> dict[str, str]:
+    def worked(
+        self, replies: Mapping[str, str], *, seconds: Sequence[float], turns: Sequence[int] = ()
+    ) -> dict[str, str]:
         """Agents work in parallel and return what they found, the quickest first; the clock goes to the last.
 
         Args:
           replies: what each returns, by agent.
           seconds: how long each takes.
+          turns: how many turns of equal length each takes, 1 at least; empty: one each.
 
         Returns:
           The id of each agent's return, to be aggregated.
         """
         names = list(replies)
-        turns = [
-            self.builder.append(Turn, name, t=self.t, duration_s=float(duration))
-            for name, duration in zip(names, seconds, strict=True)
-        ]
+        last = {}
+        for name, duration, count in zip(names, seconds, turns or [1] * len(names), strict=True):
+            for i in range(count):
+                begun = self.t + i * float(duration) / count
+                last[name] = self.builder.append(Turn, name, t=begun, duration_s=float(duration) / count).id
         returns = {}
         for i in np.argsort(np.asarray(seconds), kind="stable"):
             content = self.builder.text(replies[names[i]])
             done = self.t + float(seconds[i])
-            event = self.builder.append(Return, names[i], turn=turns[i].id, t=done, content=content, to=ORCHESTRATOR)
+            event = self.builder.append(Return, names[i], turn=last[names[i]], t=done, content=content, to=ORCHESTRATOR)
             returns[names[i]] = event.id
         self.t += float(max(seconds, default=0.0))
         return returns
+
+    def worked_alone(self, *, seconds: float) -> None:
+        """The orchestrator does the work itself, in one turn."""
+        self.builder.append(Turn, ORCHESTRATOR, t=self.t, duration_s=float(seconds))
+        self.t += float(seconds)
 
     def said(self, sender: str, text: str, *, to: str, choice: Choice | None = None) -> str:
         """A message; returns its id."""

@@ -44,6 +44,7 @@ class View:
     def __init__(self, stack: Stack) -> None:
         self.features, self.options = tensor(stack.features), tensor(stack.options)
         self.legal = tensor(stack.legal)
+        self.stops, self.stop_values = stack.stops, stack.stop_values
 
     def __len__(self) -> int:
         return len(self.legal)
@@ -65,9 +66,14 @@ class Answer(NamedTuple):
 class Policy(torch.nn.Module):
     """Something that answers; its subclasses say how."""
 
+    def marks(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """A score for each action [n, A], legal or not, and a value for each state [n]."""
+        raise NotImplementedError
+
     def forward(self, seen: Seen) -> Answer:
         """Act and value in n states."""
-        raise NotImplementedError
+        scores, values = self.marks(seen)
+        return Answer(legal_logprobs(scores, seen.legal), values)
 
 
 class Mlp(Policy):
@@ -79,9 +85,9 @@ class Mlp(Policy):
         self.actor = perceptron([features, *[hidden] * layers, actions], last_gain=0.01, generator=generator)
         self.critic = perceptron([features, *[hidden] * layers, 1], last_gain=1.0, generator=generator)
 
-    def forward(self, seen: Seen) -> Answer:
-        """Act and value in n states."""
-        return Answer(legal_logprobs(self.actor(seen.features), seen.legal), self.critic(seen.features).squeeze(-1))
+    def marks(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """Scores and values of n states."""
+        return self.actor(seen.features), self.critic(seen.features).squeeze(-1)
 
 
 class PerAction(Policy):
@@ -98,16 +104,15 @@ class PerAction(Policy):
         self.score = perceptron([2 * hidden, hidden, 1], last_gain=0.01, generator=generator)
         self.critic = perceptron([features + hidden, *wide, 1], last_gain=1.0, generator=generator)
 
-    def forward(self, seen: Seen) -> Answer:
-        """Act and value in n states."""
+    def marks(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """Scores and values of n states."""
         n, A, _ = seen.options.shape
         state = seen.features[:, None, :].expand(n, A, -1)
         each = torch.tanh(self.embed(torch.cat([state, seen.options], dim=-1)))
         counted = seen.legal.unsqueeze(-1).to(each.dtype)
         pooled = (each * counted).sum(dim=1) / counted.sum(dim=1)
         scores = self.score(torch.cat([each, pooled[:, None, :].expand_as(each)], dim=-1)).squeeze(-1)
-        values = self.critic(torch.cat([seen.features, pooled], dim=-1)).squeeze(-1)
-        return Answer(legal_logprobs(scores, seen.legal), values)
+        return scores, self.critic(torch.cat([seen.features, pooled], dim=-1)).squeeze(-1)
 
 
 class Tabular(Policy):
@@ -118,9 +123,9 @@ class Tabular(Policy):
         self.logits = torch.nn.Parameter(torch.zeros(cells, actions))
         self.values = torch.nn.Parameter(torch.zeros(cells))
 
-    def forward(self, seen: Seen) -> Answer:
-        """Act and value in n states."""
-        return Answer(legal_logprobs(self.logits[seen.cells], seen.legal), self.values[seen.cells])
+    def marks(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """Scores and values of n states."""
+        return self.logits[seen.cells], self.values[seen.cells]
 
 
 def policy_for(stack: Stack, kind: PolicyKind, *, generator: torch.Generator) -> Policy:
@@ -168,7 +173,7 @@ def distributions(policy: Policy, view: View, cells: Ints | None = None) -> npt.
     """[n, A] probabilities in these cells [n], or in all C of them; float64 rows that sum to one."""
     wanted = np.arange(len(view)) if cells is None else cells
     with torch.no_grad():
-        parts = [policy(view.at(tensor(part))).logprobs for part in _portions(wanted)]
+        parts = [policy(view.at(tensor(part))).logprobs for part in portions(wanted)]
     return probabilities(torch.cat(parts) if parts else torch.zeros(0, view.legal.shape[1]))
 
 
@@ -208,5 +213,6 @@ def perceptron(sizes: list[int], *, last_gain: float, generator: torch.Generator
     return torch.nn.Sequential(*layers)
 
 
-def _portions(cells: Ints) -> list[Ints]:
+def portions(cells: Ints) -> list[Ints]:
+    """Cells in parts of at most AT_ONCE."""
     return [cells[i : i + AT_ONCE] for i in range(0, len(cells), AT_ONCE)]

@@ -1,6 +1,6 @@
 """What each algorithm may be told: one frozen struct an algorithm, read when the recipe names it."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -36,3 +36,21 @@ class Ppo(Component, frozen=True):
     """λ of generalised advantage estimation: 0 trusts the value head, 1 the realised return."""
     value_weight: NonNegative = 0.5
     """Weight of the value head's squared error in the loss."""
+
+
+class Stop(Component, frozen=True):
+    """Learning when to stop from exact stop credit; read when `algorithm = "stop"`."""
+
+    mode: Literal["q-lambda", "gradient", "snell"] = "q-lambda"
+    """q-lambda: regression on cut Q(λ), judged greedily. gradient: the policy gradient, both arms known at every
+    prefix. snell: the same with Snell values, a policy improvement step."""
+    trace_lambda: Ratio = 0.9
+    """λ of the targets of going on; cut where the greedy policy stops or another action was taken."""
+    explore: Ratio = 0.1
+    """Chance of a random action among those that go on, where there are several."""
+    beyond: Ratio = 0.1
+    """Weight of what lies beyond the greedy policy's stop, where episodes are forced to go on."""
+    steps: Count = 4
+    """Optimiser steps on each batch."""
+    average: Ratio = 0.95
+    """What the average of the weights, by which q-lambda is judged, keeps of itself at each update; 0: no average."""
