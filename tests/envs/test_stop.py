@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from orchestrace.envs import by_name
@@ -290,6 +290,7 @@ def test_blind_repair_is_solved_by_looking_one_step_ahead(seed, c, rounds):
 
 @few
 @given(seeds, st.floats(0, 0.5), st.floats(0, 0.5), st.integers(1, 4))
+@example(seed=0, fpr=0.0, fnr=3e-5, rounds=3)  # a posterior of almost 1, where 1 − P loses its digits
 def test_repair_with_a_verifier_matches_the_tree_of_histories(seed, fpr, fnr, rounds):
     """Slow twin: joint chances of (valid, all that was heard), never a posterior, and no states merged."""
     env = context_of({"seed": seed, "fpr": fpr, "fnr": fnr, "rounds": rounds})
@@ -333,6 +334,18 @@ def test_repair_is_told_by_who_did_what():
     assert said == {"a repaired draft", "valid", "invalid"}
     stops = [event for event in events if type(event).__name__ == "Stop"]
     assert {event.labels["truth"] for event in stops} == {"valid", "invalid"}
+
+
+def test_a_perfect_verifier_never_calls_a_broken_draft_valid():
+    """A policy that verifies and never repairs hears one thing, again and again."""
+    env = by_name("repair", {"fpr": 0.0, "fnr": 0.0, "rounds": 3})
+    verifying = np.eye(3)[np.where(env.legal()[:, repair.VERIFY], repair.VERIFY, repair.STOP)]
+    for i in range(20):
+        events = env.episode(verifying, rng=np.random.default_rng(i), trace_id=f"t{i}").events
+        said = {event.content.preview for event in events if type(event).__name__ == "Return"}
+        truth = {event.labels["truth"] for event in events if type(event).__name__ == "Stop"}
+        assert len(said) == 1
+        assert said == truth
 
 
 @pytest.mark.parametrize(

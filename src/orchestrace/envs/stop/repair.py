@@ -130,9 +130,10 @@ def _continued(
     """Action, price, and what may come of it as (chance, belief); `valid` comes before `invalid`."""
     yield REPAIR, s["c"], [(1.0, repaired(belief, fixes=float(context[1]), breaks=float(context[2])))]
     if s["verifier"]:
-        valid = belief * (1 - s["fnr"]) + (1 - belief) * s["fpr"]
-        heard = [(valid, belief * (1 - s["fnr"])), (1 - valid, belief * s["fnr"])]
-        yield VERIFY, s["check"], [(chance, joint / chance if chance > 0 else belief) for chance, joint in heard]
+        valid = belief * (1 - s["fnr"]), (1 - belief) * s["fpr"]
+        invalid = belief * s["fnr"], (1 - belief) * (1 - s["fpr"])  # no 1 − P: it would lose digits where P is near 1
+        heard = [(fine + broken, fine) for fine, broken in (valid, invalid)]
+        yield VERIFY, s["check"], [(chance, fine / chance) for chance, fine in heard if chance > 0]
 
 
 def repaired(belief: float, *, fixes: float, breaks: float) -> float:
@@ -191,7 +192,8 @@ def _tell(story: Story, move: Move, drafts: Sequence[Draft]) -> None:
     said = "a repaired draft"
     if move.action == VERIFY:
         first = move.outcome == process.first[process.pairs[move.state, VERIFY]]
-        said = "valid" if first else "invalid"
+        surely_invalid = drafts[move.state].belief == 0 and story.env.settings["fpr"] == 0
+        said = "valid" if first and not surely_invalid else "invalid"
     returned = story.worked({name: said}, seconds=story.drawn_seconds(1))
     belief = f"valid with chance {drafts[move.target].belief:.3f}"
     story.aggregated(list(returned.values()), belief, method="judge")
