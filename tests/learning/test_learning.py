@@ -7,7 +7,7 @@ from orchestrace.training import load, parse
 from orchestrace.training.loop import train
 
 SEEDS = (0, 1, 2)
-ALGORITHMS = ("ppo", "reinforce")
+ALGORITHMS = ("parl", "ppo", "reinforce", "stop")
 
 
 def gap(tmp_path, recipe):
@@ -42,9 +42,61 @@ def test_spawn_or_not_is_a_bandit(tmp_path, algorithm, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_when_to_stop_asking(tmp_path, algorithm, seed):
-    updates = {"ppo": 60, "reinforce": 300}[algorithm]  # one step an update, against sixteen
+    updates = {"parl": 40, "ppo": 40, "stop": 40, "reinforce": 300}[algorithm]  # one step an update, against sixteen
     overrides = [f"algorithm={algorithm}", f"seed={seed}", f"updates={updates}", "eval.episodes=100"]
     assert gap(tmp_path, load(ROOT / "recipes" / "sequential-voting.toml", overrides)) >= 0.95
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("mode", ["q-lambda", "gradient", "snell"])
+def test_stop_credit_in_all_its_modes(tmp_path, mode, seed):
+    """Voters of unknown competence, judged greedily: each mode finds nearly the optimal stop."""
+    text = f"""
+        env = {{name = "unknown-voters", max_votes = 20, c = 0.01}}
+        algorithm = "stop"
+        seed = {seed}
+        updates = 100
+        [stop]
+        mode = "{mode}"
+        [rollouts]
+        episodes = 64
+        [policy]
+        hidden = 32
+        [optimiser]
+        rate = 0.01
+        [eval]
+        episodes = 100
+        every = 100
+    """
+    result = train(parse(text), tmp_path / "run", clock=lambda: 0.0)
+    assert result.greedy_gap_closed >= 0.95
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_team_that_is_kept_going_until_it_pays(tmp_path, seed):
+    """PARL: with auxiliaries annealed late enough the briefing is learned; without, the orchestrator works alone."""
+    text = f"""
+        env = {{name = "briefing", types = 4, max_agents = 4}}
+        algorithm = "parl"
+        seed = {seed}
+        updates = 120
+        [parl]
+        parallel = 0.6
+        cap = 4
+        [rollouts]
+        episodes = 256
+        grade = "outcome"
+        [policy]
+        kind = "tabular"
+        [optimiser]
+        rate = 0.03
+        [eval]
+        episodes = 100
+        every = 120
+    """
+    assert gap(tmp_path / "annealed", parse(text)) >= 0.95
+    alone = parse(text, ["parl.parallel=0", "parl.finish=0", "env.types=8"])
+    assert gap(tmp_path / "without", alone) < 0.6
 
 
 @pytest.mark.long
