@@ -149,7 +149,7 @@ def test_more_options_and_lower_prices_never_hurt(p, cr, ct, k):
     assert value(ct=ct / 2) >= value() - 1e-10
 
 
-@given(st.floats(0.1, 60), st.floats(0.1, 60))
+@given(st.floats(0.1, 300), st.floats(0.1, 300))
 def test_chance_above_half_is_symmetric_and_steps_right(a, b):
     """P(a, b) + P(b, a) = 1, and P(a, b) = ½ P(a + 1, b) + ½ P(a, b + 1) − the step of the recurrence at ½."""
     assert chance_above_half(a, b) + chance_above_half(b, a) == pytest.approx(1, abs=1e-12)
@@ -158,7 +158,7 @@ def test_chance_above_half_is_symmetric_and_steps_right(a, b):
     assert chance_above_half(a + 1, b) == pytest.approx(chance_above_half(a, b) + step / a, abs=1e-11)
 
 
-@given(st.integers(1, 80), st.integers(1, 80))
+@given(st.integers(1, 210), st.integers(1, 210))
 def test_chance_above_half_of_whole_numbers_is_a_binomial_sum(a, b):
     n = a + b - 1
     assert chance_above_half(a, b) == pytest.approx(sum(math.comb(n, j) for j in range(a)) / 2**n, abs=1e-12)

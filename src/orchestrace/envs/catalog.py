@@ -8,7 +8,7 @@ from orchestrace.envs.joint import batch_voting, briefing
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
 from orchestrace.envs.spawn import makespan, spawn_or_not, split, stages
-from orchestrace.envs.stop import sequential_voting, unknown_voters
+from orchestrace.envs.stop import pandora, repair, search, secretary, sequential_voting, unknown_voters
 from orchestrace.envs.table_env import Grade
 from orchestrace.errors import RecipeError
 
@@ -52,6 +52,26 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         makespan.makespan,
         makespan.PARAMETERS,
         "E1b (O1): which jobs to put on which agent, to be done early",
+    ),
+    "pandora": Entry(
+        pandora.pandora,
+        pandora.PARAMETERS,
+        "E5a (O2, O5): which attempt to order next, and when the best is good enough",
+    ),
+    "repair": Entry(
+        repair.repair,
+        repair.PARAMETERS,
+        "E5e (O3, O5): repair, check or stop, when a repair can break what works",
+    ),
+    "search": Entry(
+        search.search,
+        search.PARAMETERS,
+        "E5b (O5): when to accept an offer that will not come back",
+    ),
+    "secretary": Entry(
+        secretary.secretary,
+        secretary.PARAMETERS,
+        "E5b (O5): when to take the best so far, by ranks alone",
     ),
     "sequential-assignment": Entry(
         sequential_assignment.sequential_assignment,
