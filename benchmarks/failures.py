@@ -173,7 +173,8 @@ def one_dominant_agent(seeds):
         series[label] = ([x / xs[-1] for x in xs], [[gap["bandit"] for gap in row] for row in ys])
     picture("one-dominant-agent", "Gap closed", series, x="share of the updates", y="gap closed")
     env = by_name("bandit", {"agents": 3, "tasks": 10})
-    (own, alone), (after, shared) = (([judged[i] for _, judged in found[label]] for i in (0, 1)) for label in found)
+    judged = [[each for _, each in runs] for runs in found.values()]
+    (own, alone), (after, shared) = (zip(*each, strict=True) for each in judged)
     return (
         f"Credited with its own result only, every job goes to whoever did well first: {np.mean(alone):.2f} of an "
         f"episode's jobs to one agent, worth {spread(own)}. Greedy is {env.baselines()['greedy']:.3f}, the optimum "
@@ -276,7 +277,7 @@ def main():
     given = parser.parse_args()
     lines = [
         "# Failures that the field reports, and what mends them", "",
-        f"Written by `python benchmarks/failures.py --seeds {given.seeds}`. The environments' optima are known; values are "
+        f"Written by `python benchmarks/failures.py --seeds {given.seeds}`. The optima are known; values are "
         "exact, as mean and range over seeds. `briefing` is the smallest environment in which orchestrators collapse; "
         "its recipes are in `recipes/failures`.", "",
     ]  # fmt: skip
