@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from orchestrace.envs.delegate import assignment, bandit, cascade, sequential_assignment
-from orchestrace.envs.joint import batch_voting, briefing
+from orchestrace.envs.joint import batch_voting, briefing, inquiry
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
 from orchestrace.envs.spawn import makespan, spawn_or_not, split, stages
@@ -47,6 +47,11 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         cascade.cascade,
         cascade.PARAMETERS,
         "E2c (O2, O5): whom to try next, and when to give up",
+    ),
+    "inquiry": Entry(
+        inquiry.inquiry,
+        inquiry.PARAMETERS,
+        "E6 (O1 to O5): all five decisions in one episode",
     ),
     "makespan": Entry(
         makespan.makespan,
