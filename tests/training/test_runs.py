@@ -29,7 +29,7 @@ episodes = 200
 every = 3
 """
 
-SINGLE = ("parl", "ppo", "reinforce", "stop")
+SINGLE = ("anchor-tb", "dpo", "grpo", "parl", "ppo", "reinforce", "rlhf", "stop")
 """Algorithms for one orchestrator."""
 
 
