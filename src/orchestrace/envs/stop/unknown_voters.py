@@ -23,7 +23,7 @@ from orchestrace.envs.voting.rules import STOP, Truth, Voting, answered, price_f
 
 PARAMETERS: Mapping[str, Parameter] = {
     "c": Parameter(0.01, 1e-6, 1.0, "price of one voter"),
-    "max_votes": Parameter(40, 1, 60, "most votes in an episode, N", whole=True),
+    "max_votes": Parameter(40, 1, 200, "most votes in an episode, N", whole=True),
     "a0": Parameter(1.0, 0.1, 100.0, "prior weight of voters who say A"),
     "b0": Parameter(1.0, 0.1, 100.0, "prior weight of voters who say B"),
 }
