@@ -8,6 +8,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
+from envs.test_env_laws import SMALLER
 from orchestrace.envs import END, NAMES, by_name
 from orchestrace.envs.wrappers import _rules
 from orchestrace.envs.wrappers.gymnasium_form import GymnasiumEnv, gymnasium_env, gymnasium_vector_env
@@ -17,18 +18,18 @@ from orchestrace.testing.wrapped_envs import check_gymnasium, check_pettingzoo
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_environment_is_one_of_gymnasium(name):
-    check_gymnasium(by_name(name), rng=np.random.default_rng(3))
+    check_gymnasium(by_name(name, SMALLER.get(name)), rng=np.random.default_rng(3))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_environment_is_one_of_pettingzoo(name):
-    check_pettingzoo(by_name(name), rng=np.random.default_rng(3))
+    check_pettingzoo(by_name(name, SMALLER.get(name)), rng=np.random.default_rng(3))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_episode_is_that_of_the_array_form(name):
     """Slow twin: the same die, the same actions, step by step."""
-    env = by_name(name)
+    env = by_name(name, SMALLER.get(name))
     wrapped, die, choice = gymnasium_env(env), np.random.default_rng(5), np.random.default_rng(6)
     observation, info = wrapped.reset(seed=5)
     state = int(env.reset(1, die)[0])

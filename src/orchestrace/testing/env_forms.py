@@ -109,7 +109,7 @@ def _check_replies(text: TextEnv, state: int, *, action: int, expected: int | No
         f" **{word.upper()}.**\n",
         f"Answer: {word}",
         f"Let me see.\n{word}",
-        f"I take option {word}.",
+        f"So: option {word}.",
         name,
     ):
         read = text.answered(state, reply=reply)
