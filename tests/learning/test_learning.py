@@ -11,6 +11,7 @@ ALGORITHMS = ("anchor-tb", "dpo", "grpo", "parl", "ppo", "reinforce", "rlhf", "s
 
 UPDATES = {"anchor-tb": 200, "dpo": 150, "reinforce": 300, "rlhf": 60}
 """Where one update learns less than PPO's sixteen steps."""
+BANDIT_UPDATES = {"anchor-tb": 200, "rlhf": 100}
 
 
 def gap(tmp_path, recipe):
@@ -28,7 +29,7 @@ def test_spawn_or_not_is_a_bandit(tmp_path, algorithm, seed):
         env = {{name = "batch-voting", max_batch = 1, cr = 0.05, ct = 0.04}}
         algorithm = "{algorithm}"
         seed = {seed}
-        updates = {UPDATES.get(algorithm, 60) if algorithm == "anchor-tb" else 60}
+        updates = {BANDIT_UPDATES.get(algorithm, 60)}
         [rollouts]
         episodes = 256
         [policy]
@@ -61,8 +62,8 @@ def test_preferences_find_the_best_team_size(tmp_path, seed):
         updates = 100
         [rollouts]
         episodes = 512
-        [optimiser]
-        rate = 0.01
+        [exploration]
+        entropy = 0.1
         [eval]
         episodes = 100
         every = 100
