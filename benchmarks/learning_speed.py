@@ -58,9 +58,9 @@ def ours(decisions):
 
 def wrapped():
     """One environment, as a Gymnasium user has it."""
-    from orchestrace.envs.wrappers import gymnasium_env
+    from orchestrace.envs.wrappers.gymnasium_form import gymnasium_env
 
-    return gymnasium_env(by_name("sequential-voting", SETTINGS))
+    return gymnasium_env(by_name("sequential-voting", SETTINGS), observe="features")
 
 
 def stable_baselines(decisions):

@@ -73,6 +73,11 @@ class Env(Protocol):
         ...
 
     @property
+    def views(self) -> Mapping[str, tuple[int, ...]]:
+        """Feature columns that each agent of `factors` sees; empty: all see all."""
+        ...
+
+    @property
     def spawns(self) -> tuple[int, ...]:
         """[A] agents that each action starts; empty where the environment does not say."""
         ...

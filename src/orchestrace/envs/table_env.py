@@ -42,6 +42,8 @@ class TableEnv:
     options_seen: Floats | None = field(default=None, repr=False)
     """[S, A, G]; None: nothing."""
     factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    views: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Feature columns that each agent of `factors` sees; empty: all see all."""
     spawns: tuple[int, ...] = ()
     """[A] agents that each action starts; empty: not told."""
     blind: "Callable[[TableEnv], Constant] | None" = field(default=None, repr=False)

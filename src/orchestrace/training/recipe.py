@@ -21,14 +21,18 @@ from msgspec import Meta
 
 from orchestrace.training.settings import (
     AnchorTb,
+    Coma,
     Component,
     Count,
     Dpo,
     Grpo,
+    Maddpg,
+    Mappo,
     NonNegative,
     Parl,
     Positive,
     Ppo,
+    Qmix,
     Ratio,
     Reinforce,
     Rlhf,
@@ -115,7 +119,9 @@ class Recipe(Component, frozen=True):
     """Parameters of the environment, one table a setting; one policy learns them all. Absent: one, `env` alone."""
     grid: dict[str, Range] = {}
     """More settings: every combination of these ranges, by parameter; not beside `settings`."""
-    algorithm: Literal["anchor-tb", "dpo", "grpo", "parl", "ppo", "reinforce", "rlhf", "stop"] = "ppo"
+    algorithm: Literal[
+        "anchor-tb", "coma", "dpo", "grpo", "maddpg", "mappo", "parl", "ppo", "qmix", "reinforce", "rlhf", "stop"
+    ] = "ppo"
     """Which learner."""
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
     """Starts every die of the run."""
@@ -141,6 +147,14 @@ class Recipe(Component, frozen=True):
     """Direct preference optimisation."""
     rlhf: Rlhf = Rlhf()
     """A reward model from preferences, then PPO."""
+    mappo: Mappo = Mappo()
+    """PPO for a team."""
+    coma: Coma = Coma()
+    """Counterfactual baselines for a team."""
+    qmix: Qmix = Qmix()
+    """Mixed values of a team."""
+    maddpg: Maddpg = Maddpg()
+    """Deterministic policy gradients of a team, made discrete."""
     parl: Parl = Parl()
     """PARL's auxiliary rewards."""
     stop: Stop = Stop()

@@ -8,7 +8,20 @@ import numpy as np
 
 from orchestrace.errors import InputError, RecipeError
 from orchestrace.training._torch import torch
-from orchestrace.training.algorithms import anchor_tb, dpo, grpo, parl, ppo, reinforce, rlhf, stop
+from orchestrace.training.algorithms import (
+    anchor_tb,
+    coma,
+    dpo,
+    grpo,
+    maddpg,
+    mappo,
+    parl,
+    ppo,
+    qmix,
+    reinforce,
+    rlhf,
+    stop,
+)
 from orchestrace.training.checkpoints import Checkpoint
 from orchestrace.training.learner import Begin, Figures, Learner, Moment
 from orchestrace.training.policies import View, check_fits
@@ -17,10 +30,14 @@ from orchestrace.training.stack import Floats, Stack
 
 ALGORITHMS: Mapping[str, Begin] = {
     "anchor-tb": anchor_tb.begin,
+    "coma": coma.begin,
     "dpo": dpo.begin,
     "grpo": grpo.begin,
+    "maddpg": maddpg.begin,
+    "mappo": mappo.begin,
     "parl": parl.begin,
     "ppo": ppo.begin,
+    "qmix": qmix.begin,
     "reinforce": reinforce.begin,
     "rlhf": rlhf.begin,
     "stop": stop.begin,

@@ -119,3 +119,45 @@ class Rlhf(Component, frozen=True):
     """Optimiser steps of the reward model an update."""
     held_out: Ratio = 0.1
     """Share of the pairs on which the reward model's accuracy is measured and not learned."""
+
+
+class Mappo(Component, frozen=True):
+    """PPO for a team; read when `algorithm = "mappo"`, with `ppo` for clip, epochs and the like."""
+
+    critic: Literal["central", "own"] = "central"
+    """central: one value of all that there is to see (MAPPO). own: each agent's, of what it sees itself (IPPO)."""
+
+
+class Coma(Component, frozen=True):
+    """Counterfactual baselines; read when `algorithm = "coma"`."""
+
+    trace_lambda: Ratio = 0.8
+    """λ of the critic's targets."""
+    critic_steps: Count = 8
+    """Optimiser steps of the critic on each batch, before the policy's one."""
+
+
+class Qmix(Component, frozen=True):
+    """Values that add up or mix monotonically; read when `algorithm = "qmix"`."""
+
+    mixer: Literal["qmix", "vdn"] = "qmix"
+    """qmix: monotone, by weights that depend on the state. vdn: the sum."""
+    explore: Ratio = 1.0
+    """ε of ε-greedy at the first update; falls with the entropy schedule's `until`."""
+    explore_end: Ratio = 0.05
+    """ε from `exploration.until` on."""
+    steps: Count = 8
+    """Optimiser steps on each batch."""
+    refresh: Count = 4
+    """Updates after which the target network becomes the network."""
+
+
+class Maddpg(Component, frozen=True):
+    """Deterministic policy gradients made discrete; read when `algorithm = "maddpg"`."""
+
+    temperature: Positive = 1.0
+    """Of the Gumbel-softmax."""
+    steps: Count = 4
+    """Optimiser steps of critics and actors on each batch."""
+    refresh: Count = 4
+    """Updates after which the target networks become the networks."""
