@@ -24,6 +24,7 @@ That stopping is the one decision whose counterfactual is observed at no cost is
 
 Departures
   - Errors beyond the greedy policy's stop weigh less (`beyond`): they matter only if the policy comes there.
+  - A batch serves several policy steps (`steps`): values and chances of coming to a cell are those it was played with.
   - Prices are paid when they arise; there is no discount.
 """
 
@@ -232,8 +233,9 @@ class SoftStopping(Stopping):
         advantages = np.where(np.isfinite(arms.go_on), arms.go_on, 0.0) - values[:, None]
         able = np.flatnonzero(stops >= 0)
         advantages[able, stops[able]] = (arms.stop - values)[able]
-        figures = self._follow(batch, advantages, survival(batch, chances), moment=moment)
-        return counted(batch, {"value_loss": loss, **figures})
+        alive = survival(batch, chances)
+        figures = [self._follow(batch, advantages, alive, moment=moment) for _ in range(self.recipe.stop.steps)]
+        return counted(batch, {"value_loss": loss, **{k: float(np.mean([f[k] for f in figures])) for k in figures[0]}})
 
     def _follow(self, batch: Batch, advantages: Floats, alive: Floats, *, moment: Moment) -> Mapping[str, float]:
         """One step along Σ_t P(alive) Σ_a π(a) A(a) ∇ log π(a); cells met more than once are summed first."""
@@ -269,13 +271,14 @@ def cut_targets(batch: Batch, arms: Arms, *, stops: Ints, trace_lambda: float) -
     targets, goes_on = np.zeros(batch.taken.shape), batch.taken & (batch.actions != stops[batch.cells])
     best, settled, greedy = arms.best, arms.stops, arms.go_on.argmax(axis=1)
     value = np.maximum(arms.stop, best)
+    finite = np.where(np.isfinite(best), best, 0.0)  # where nothing goes on, what stops is read instead
     cut_off = batch.beyond >= 0
     ahead = np.where(cut_off, value[np.maximum(batch.beyond, 0)], 0.0)  # U of what comes after the last decision
     for t in reversed(range(len(targets))):
         cells, taken = batch.cells[t], batch.taken[t]
         targets[t] = np.where(goes_on[t], batch.rewards[t] + ahead, 0.0)
-        follows = (1 - trace_lambda) * best[cells] + trace_lambda * targets[t]
-        onward = np.where(batch.actions[t] == greedy[cells], follows, best[cells])
+        follows = (1 - trace_lambda) * finite[cells] + trace_lambda * targets[t]
+        onward = np.where(batch.actions[t] == greedy[cells], follows, finite[cells])
         ahead = np.where(taken, np.where(settled[cells] | ~goes_on[t], arms.stop[cells], onward), ahead)
     return targets
 
