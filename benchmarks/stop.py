@@ -1,7 +1,8 @@
 """The stop decision, measured: `python benchmarks/stop.py [--seeds 3] [--quick]` writes docs/stop.md.
 
 Every value is exact, by dynamic programming through the greedy policy; no simulation is in it, except in the
-certificates, which are made of fresh episodes. Ratios are V / V*. Seconds are of one core, evaluation left out.
+certificates, which are made of fresh episodes. Ratios are V / V*. Seconds are processor time of one thread, evaluation
+left out.
 """
 
 import argparse
@@ -14,7 +15,6 @@ import numpy as np
 from orchestrace.envs import by_name
 from orchestrace.training import load
 from orchestrace.training._torch import torch
-from orchestrace.training.algorithms import stop as stopping
 from orchestrace.training.certificates import certificate
 from orchestrace.training.evaluation import greedy
 from orchestrace.training.learner import Trainee, counted, tensor
@@ -76,7 +76,8 @@ class Trial(NamedTuple):
 
     points: list
     learner: object
-    recipe: object
+    sampled: np.ndarray
+    """[n] V / V* of the last policy as it samples; of Q(λ) the same as the greedy one."""
 
 
 def trial(recipe, judged, *, learner=None):
@@ -97,7 +98,8 @@ def trial(recipe, judged, *, learner=None):
             tables = arena.tables(run.learner.judged(view))
             values = [env.exact_value(greedy(table)) for env, table in zip(judged, tables, strict=True)]
             points.append(Point(run.decisions, spent, np.array(values) / best))
-    return Trial(points, run.learner, recipe)
+    values = [env.exact_value(table) for env, table in zip(judged, tables, strict=True)]
+    return Trial(points, run.learner, np.array(values) / best)
 
 
 def voting(prices, **more):
@@ -121,21 +123,38 @@ def reached(trials, mark, count):
     return text if len(there) == len(found) else f"{text} ({len(there)} of {len(found)})"
 
 
-def row(name, ratios, prices, threshold):
-    """The worst seed in each column; `ratios` [seeds, prices and NAMED]."""
-    n = len(prices)
+class Known(NamedTuple):
+    """What is known at the prices judged."""
+
+    prices: tuple
+    """[n]"""
+    judged: tuple
+    """[n + 3] environments: the grid, then NAMED."""
+    best: np.ndarray
+    """[n + 3] V*"""
+    threshold: np.ndarray
+    """[n] V / V* of the tuned threshold."""
+
+
+def row(name, ratios, known, sampled=None):
+    """The worst seed in each column; `ratios` and `sampled` [seeds, n + 3]."""
+    prices, n = known.prices, len(known.prices)
     grid = ratios[:, :n]
     lowest = grid.min(axis=1)
     at = prices[int(grid[lowest.argmin()].argmin())]
-    short = (grid - threshold) * BEST[:n]
+    short = (grid - known.threshold) * known.best[:n]
     below = int((short < -SHORT).sum(axis=1).max())
     named = " | ".join(f"{ratios[:, n + i].min():.4f}" for i in range(len(NAMED)))
     lows = f"{lowest.min():.4f}" if len(lowest) == 1 else f"{lowest.min():.4f} to {lowest.max():.4f}"
-    return f"| {name} | {named} | {lows} | {at:.4g} | {short.min():+.4f} | {below} |"
+    drawn = "-" if sampled is None else f"{sampled[:, :n].min():.4f}"
+    return f"| {name} | {named} | {lows} | {at:.4g} | {drawn} | {short.min():+.4f} | {below} |"
 
 
-BEST = np.zeros(0)
-"""V* at the prices judged; filled when they are known."""
+HAND_MADE = {
+    "fixed N, best at each price": "best-fixed-n",
+    "Adaptive-Consistency": "adaptive-consistency",
+    "threshold, tuned at each price": "tuned-threshold",
+}
 METHODS = {
     "REINFORCE, outcome only": ("stop-voting-reinforce", [], None),
     "Puppeteer-style terminator": ("stop-voting-reinforce", [], Puppeteer),
@@ -146,43 +165,46 @@ METHODS = {
 }
 
 
-def voting_section(seeds, quick):
-    """The table of methods, and the trials of Q(λ)."""
-    global BEST
+def known_prices():
     prices = grid_values(load(ROOT / "recipes" / "stop-voting.toml").eval.grid["c"])
     judged = voting((*prices, *NAMED))
-    BEST = np.array([env.optimal_value() for env in judged])
-    hand = {name: np.array([env.baselines()[name] for env in judged]) / BEST for name in judged[0].baselines()}
-    threshold = hand["tuned-threshold"][: len(prices)]
-    lines = [row(label, hand[name][None], prices, threshold) + " - | - | - |" for label, name in (
-        ("fixed N, best at each price", "best-fixed-n"), ("Adaptive-Consistency", "adaptive-consistency"),
-        ("threshold, tuned at each price", "tuned-threshold"))]  # fmt: skip
-    learned = []
-    for name, (file, overrides, learner) in METHODS.items():
-        fewer = ["updates=20"] if quick else []
-        trials = []
-        for seed in range(seeds):
-            recipe = load(ROOT / "recipes" / f"{file}.toml", [*overrides, *fewer, f"seed={seed}"])
-            trials.append(trial(recipe, judged, learner=learner))
-        ratios = np.stack([t.points[-1].ratios for t in trials])
-        marks = " | ".join(reached(trials, mark, len(prices)) for mark in MARKS)
+    best = np.array([env.optimal_value() for env in judged])
+    threshold = np.array([env.baselines()["tuned-threshold"] for env in judged[: len(prices)]])
+    return Known(prices, judged, best, threshold / best[: len(prices)])
+
+
+def trials_of(name, known, *, seeds, quick):
+    file, overrides, learner = METHODS[name]
+    fewer = ["updates=20"] if quick else []
+    recipes = [load(ROOT / "recipes" / f"{file}.toml", [*overrides, *fewer, f"seed={seed}"]) for seed in range(seeds)]
+    return [trial(recipe, known.judged, learner=learner) for recipe in recipes]
+
+
+def voting_section(known, *, seeds, quick):
+    """The table of methods, and the trials of Q(λ)."""
+    n, lines, trials = len(known.prices), [], []
+    for label, name in HAND_MADE.items():
+        ratios = np.array([env.baselines()[name] for env in known.judged]) / known.best
+        lines.append(row(label, ratios[None], known) + " - | - | - | - |")
+    for name in METHODS:
+        trials = trials_of(name, known, seeds=seeds, quick=quick)
+        marks = " | ".join(reached(trials, mark, n) for mark in MARKS)
         total = max(t.points[-1].seconds for t in trials)
-        lines.append(row(name, ratios, prices, threshold) + f" {marks} | {total:.0f} |")
+        last, sampled = np.stack([t.points[-1].ratios for t in trials]), np.stack([t.sampled for t in trials])
+        lines.append(row(name, last, known, sampled) + f" {marks} | {total:.0f} |")
         print(lines[-1], flush=True)
-        learned = trials  # the last is Q(λ)
-    strict = [(r.points[-1].ratios[: len(prices)] - threshold) * BEST[: len(prices)] for r in learned]
-    optimal = threshold > 1 - 1e-9
-    above = min(int((s > 0)[~optimal].sum()) for s in strict)
+    beatable = known.threshold < 1 - 1e-9
+    above = min(int((t.points[-1].ratios[:n] > known.threshold)[beatable].sum()) for t in trials)  # the last is Q(λ)
     head = [
-        "| method | .002 | .01 | .03 | min over 25 prices | at c | worst V − V(threshold) | prices below it |"
-        + "".join(f" ≥ {mark:g} to stay |" for mark in MARKS) + " s in all |",
-        "|---" * 12 + "|",
+        "| method | .002 | .01 | .03 | min over 25 prices | at c | min as sampled | worst V − V(threshold) "
+        "| prices below it |" + "".join(f" ≥ {mark:g} to stay |" for mark in MARKS) + " s in all |",
+        "|---" * 13 + "|",
     ]  # fmt: skip
     note = (
-        f"Q(λ) is strictly above the tuned threshold at {above} of the {int((~optimal).sum())} prices at which that "
-        f"threshold is not itself optimal (the fewest of {seeds} seeds)."
+        f"Q(λ) is strictly above the tuned threshold at {above} of the {int(beatable.sum())} prices at which that "
+        f"threshold is not itself optimal (the fewest of the seeds)."
     )
-    return [*head, *lines, "", note], learned, prices
+    return [*head, *lines, "", note], trials
 
 
 def values_of(learner, view):
@@ -273,8 +295,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="few updates: does it run?")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "stop.md")
     words = parser.parse_args()
-    assert stopping  # the learner of the claim
-    table, trials, prices = voting_section(words.seeds, words.quick)
+    known = known_prices()
+    table, trials = voting_section(known, seeds=words.seeds, quick=words.quick)
     parts = [
         "# When to stop", "", f"Written by `python benchmarks/stop.py --seeds {words.seeds}`.",
         *(__doc__ or "").split("\n\n")[1].strip().splitlines(), "",
@@ -284,7 +306,7 @@ def main():
         "worst. *To stay*: the first evaluation from which the minimum over the prices never falls below the mark "
         "again: decisions and seconds of the slowest seed.", "",
         *table, "", "## Other horizons", "", "The policies of Q(λ), trained at N = 40, judged elsewhere:", "",
-        *horizon_section(trials, prices), "", "## Certificates", "",
+        *horizon_section(trials, known.prices), "", "## Certificates", "",
         "What can be said of the policy of seed 0 without knowing V*, beside V*. ± is 1.96 standard errors.", "",
         *certificate_section(trials, 2_000 if words.quick else 20_000), "", "## Boxes", "",
         "Weitzman's boxes (E5a), drawn at random; trained on instances of one to four boxes, judged on others. The sum "

@@ -159,7 +159,13 @@ def test_where_nothing_stops_another_algorithm_is_named():
 
 @pytest.mark.parametrize(
     ("mode", "kind"),
-    [("q-lambda", "mlp"), ("q-lambda", "tabular"), ("q-lambda", "per-action"), ("gradient", "mlp"), ("snell", "tabular")],
+    [
+        ("q-lambda", "mlp"),
+        ("q-lambda", "tabular"),
+        ("q-lambda", "per-action"),
+        ("gradient", "mlp"),
+        ("snell", "tabular"),
+    ],
 )
 def test_every_kind_of_policy_learns_boxes(mode, kind):
     text = f"""

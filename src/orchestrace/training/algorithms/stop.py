@@ -49,7 +49,7 @@ from orchestrace.training.learner import (
     tensor,
 )
 from orchestrace.training.losses import entropy
-from orchestrace.training.policies import Policy, View, distributions, policy_for, portions
+from orchestrace.training.policies import Policy, View, distributions, legal_logprobs, policy_for, portions
 from orchestrace.training.recipe import Recipe
 from orchestrace.training.rollouts import Actor, Batch, collected
 from orchestrace.training.stack import Bools, Floats, Ints, Stack
@@ -116,7 +116,7 @@ class Stopping(Trainee):
         """Both arms in these cells of any view, or in all of them; by other gains than those in training if given."""
         wanted, asked = np.arange(len(view)) if cells is None else cells, gains or self.gains
         with torch.no_grad():
-            parts = [asked.marks(view.at(tensor(part)))[0].numpy() for part in portions(wanted)]
+            parts = [asked.scores(view.at(tensor(part))).numpy() for part in portions(wanted)]
         found = np.concatenate(parts).astype(np.float64)
         r = view.stop_values[wanted]
         floor = np.where(np.isfinite(r), r, 0.0)  # a state that cannot be stopped has one action, whatever its value
@@ -173,7 +173,7 @@ class Stopping(Trainee):
             if len(part):
                 d = tensor(part)
                 different, place = torch.unique(cells[d], return_inverse=True)
-                said = self.gains.marks(self.view.at(different))[0][place].gather(1, actions[d][:, None])[:, 0]
+                said = self.gains.scores(self.view.at(different))[place].gather(1, actions[d][:, None])[:, 0]
                 loss = (share[d] * (said - wanted[d]).square()).mean()
                 self.descend_gains(loss, moment)
                 losses.append(loss.item())
@@ -241,20 +241,21 @@ class SoftStopping(Stopping):
         """One step along Σ_t P(alive) Σ_a π(a) A(a) ∇ log π(a); cells met more than once are summed first."""
         weights = np.bincount(batch.cells[batch.taken], alive[batch.taken], minlength=len(advantages))
         met = np.flatnonzero(weights > 0)
-        answer = self.policy(self.view.at(tensor(met)))
+        seen = self.view.at(tensor(met))
+        logprobs = legal_logprobs(self.policy.scores(seen), seen.legal)
         share, credit = (
             tensor(weights[met] / weights.sum()),
             tensor(np.where(self.view.legal.numpy()[met], advantages[met], 0.0)),
         )
         if self.recipe.stop.mode == "snell":  # credit is at most 0 here, and 0 for the best arm
             best = tensor(np.where(self.view.legal.numpy()[met], advantages[met], -np.inf).argmax(axis=1))
-            regret = share * -(answer.logprobs.exp() * credit).sum(dim=1).detach()
-            gained = (regret / (regret.sum() + TINY) * answer.logprobs.gather(1, best[:, None])[:, 0]).sum()
+            regret = share * -(logprobs.exp() * credit).sum(dim=1).detach()
+            gained = (regret / (regret.sum() + TINY) * logprobs.gather(1, best[:, None])[:, 0]).sum()
         else:
-            chances = answer.logprobs.exp()
+            chances = logprobs.exp()
             scale = (share[:, None] * chances.detach() * credit.square()).sum().sqrt()
             gained = (share[:, None] * chances * credit).sum() / (scale + TINY)
-        spread = (share * entropy(answer.logprobs)).sum()
+        spread = (share * entropy(logprobs)).sum()
         norm = self.descend(-gained - moment.entropy_weight * spread, moment)
         return {"gained": gained.item(), "entropy": spread.item(), "gradient_norm": norm}
 
