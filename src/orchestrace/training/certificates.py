@@ -67,30 +67,26 @@ def certificate(
     Raises:
       ValueError: the environment is not of this kind, or an episode did not end within the horizon.
     """
-    rule = _rule(env, policy, values)
-    process, here, so_far = env.process, env.reset(episodes, rng), np.zeros(episodes)
-    stop_values: list[Floats] = []
-    go_on_values: list[Floats] = []
-    ahead: list[Floats] = []
-    expected: list[Floats] = []
-    while len(stop_values) < horizon:
-        stop_values.append(so_far + rule.stop_values[here])
-        go_on_values.append(np.where(rule.last[here], -np.inf, stop_values[-1] + np.where(rule.goes_on[here], 1, -1)))
-        ahead.append(so_far + rule.values[here])
-        moving = np.flatnonzero(~rule.last[here])
-        if not len(moving):
-            break
-        expected.append(ahead[-1].copy())  # what has ended stands still
-        expected[-1][moving] = so_far[moving] + _means(process, rule, here[moving], draws=draws, rng=rng)
-        outcomes = process.drawn(rule.pairs[here[moving]], rng)
-        so_far[moving] += process.rewards[outcomes]
-        here[moving] = process.targets[outcomes]
-    else:
-        raise ValueError(f"{len(moving)} episodes did not end within horizon={horizon} prefixes")
-    r, c, v = np.stack(stop_values, axis=1), np.stack(go_on_values, axis=1), np.stack(ahead, axis=1)
-    e = np.stack(expected, axis=1) if expected else np.zeros((episodes, 0))
-    martingale = np.cumsum(np.column_stack([np.zeros(episodes), v[:, 1:] - e]), axis=1)
-    return Certificate(low_value(r, c, payoffs=r - martingale), high_value(r, v, expected_values=e))
+    paths = _forced(env, _rule(env, policy, values), episodes=episodes, draws=draws, horizon=horizon, rng=rng)
+    so_far = np.cumsum(paths.values[:, 1:] - paths.expected_values, axis=1)
+    payoffs = paths.stop_values - np.column_stack([np.zeros(episodes), so_far])
+    return Certificate(
+        low_value(paths.stop_values, paths.go_on_values, payoffs=payoffs),
+        high_value(paths.stop_values, paths.values, expected_values=paths.expected_values),
+    )
+
+
+class _Paths(NamedTuple):
+    """B forced episodes of P prefixes; those that end sooner stand still from there on."""
+
+    stop_values: Floats
+    """[B, P] r"""
+    go_on_values: Floats
+    """[B, P] above r where the greedy policy goes on, below it where it stops; minus infinity at the end."""
+    values: Floats
+    """[B, P] V, costs so far included."""
+    expected_values: Floats
+    """[B, P - 1] E[c + V(s′) | s], costs so far included."""
 
 
 class _Rule(NamedTuple):
@@ -125,6 +121,29 @@ def _rule(env: Env, policy: Floats, values: Floats | None) -> _Rule:
         np.append(stop_values, 0.0), np.append(last, True), np.append(goes_on, False), np.append(v, 0.0),
         np.append(process.pairs[states, action], -1), np.append(means, 0.0),
     )  # fmt: skip
+
+
+def _forced(env: Env, rule: _Rule, *, episodes: int, draws: int, horizon: int, rng: np.random.Generator) -> _Paths:
+    process, here, so_far = env.process, env.reset(episodes, rng), np.zeros(episodes)
+    stop_values: list[Floats] = []
+    go_on_values: list[Floats] = []
+    values: list[Floats] = []
+    expected: list[Floats] = [np.zeros((episodes, 0))]
+    while len(stop_values) < horizon:
+        stop_values.append(so_far + rule.stop_values[here])
+        go_on_values.append(np.where(rule.last[here], -np.inf, stop_values[-1] + np.where(rule.goes_on[here], 1, -1)))
+        values.append(so_far + rule.values[here])
+        moving = np.flatnonzero(~rule.last[here])
+        if not len(moving):
+            r, c, v = (np.stack(part, axis=1) for part in (stop_values, go_on_values, values))
+            return _Paths(r, c, v, np.column_stack(expected))
+        ahead = values[-1].copy()
+        ahead[moving] = so_far[moving] + _means(process, rule, here[moving], draws=draws, rng=rng)
+        expected.append(ahead)
+        outcomes = process.drawn(rule.pairs[here[moving]], rng)
+        so_far[moving] += process.rewards[outcomes]
+        here[moving] = process.targets[outcomes]
+    raise ValueError(f"{len(moving)} episodes did not end within horizon={horizon} prefixes")
 
 
 def _means(process: Process, rule: _Rule, states: Ints, *, draws: int, rng: np.random.Generator) -> Floats:
