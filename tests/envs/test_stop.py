@@ -1,17 +1,18 @@
 """Stopping with a known optimum: Weitzman's boxes, search without recall, the secretary, repair that can damage."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from orchestrace.envs import by_name
-from orchestrace.envs.stop import boxes, pandora
+from orchestrace.envs.stop import boxes, pandora, repair, search, secretary
 from orchestrace.envs.table_env import plan_value
 from orchestrace.errors import RecipeError
-from orchestrace.testing.envs import check_env
+from orchestrace.testing.envs import check_env, optimal_policy
 
 few = settings(max_examples=25, deadline=None)
 seeds = st.integers(0, 2**31 - 1)
@@ -191,3 +192,183 @@ def test_too_many_states_are_refused():
 @pytest.mark.parametrize("chosen", [{"boxes": 1, "values": 2}, {"boxes": 5, "values": 4, "instances": 6}])
 def test_boxes_at_the_edges_keep_the_contract(chosen):
     check_env(by_name("pandora", chosen), np.random.default_rng(1), episodes=500, traces=20)
+
+
+# E5b
+
+
+def test_the_values_of_uniform_offers():
+    """Moser's sequence, which the grid reaches as it grows."""
+    moser = [0.5, 0.625, 0.6953, 0.7417, 0.7751, 0.8004, 0.8203, 0.8364, 0.8498, 0.8611]
+    found = [by_name("search", {"offers": n, "grid": 200}).optimal_value() for n in range(1, 11)]
+    assert found == pytest.approx(moser, abs=6e-5)
+
+
+@few
+@given(st.integers(1, 8), st.integers(2, 30), st.floats(0.2, 5), st.floats(0, 0.2))
+def test_search_solves_its_recursion_and_accepts_above_what_waiting_is_worth(n, grid, power, c):
+    env = by_name("search", {"offers": n, "grid": grid, "power": power, "c": c})
+    offers = search.offer_grid(env.settings)
+    value, waiting = float(offers.mean()), [-math.inf]
+    for _ in range(n - 1):
+        waiting.append(value - c)
+        value = float(np.maximum(offers, value - c).mean())
+    assert env.optimal_value() == pytest.approx(value, abs=1e-12)
+    for state in range(len(env.legal())):
+        q = env.action_values()[state]
+        left = n - 1 - state // grid
+        assert q == pytest.approx([offers[state % grid], waiting[left]], abs=1e-12)
+
+
+@few
+@given(st.integers(1, 6), st.integers(2, 12), st.floats(0, 0.2))
+def test_the_values_of_thresholds_are_those_of_their_plans(n, grid, c):
+    env = by_name("search", {"offers": n, "grid": grid, "c": c})
+    seen, rank = np.divmod(np.arange(n * grid), grid)
+    plans = [np.where((rank < lowest) & (seen < n - 1), search.SEARCH, search.ACCEPT) for lowest in range(grid)]
+    assert search.threshold_values(env.settings) == pytest.approx([plan_value(env, plan) for plan in plans])
+
+
+@pytest.mark.parametrize(("n", "value", "first"), [(10, 0.3987, 4), (20, 0.3842, 8), (100, 0.3710, 38)])
+def test_the_secretary(n, value, first):
+    env = by_name("secretary", {"attempts": n})
+    assert env.optimal_value() == pytest.approx(value, abs=6e-5)
+    records = [state for state in range(0, 2 * n - 1, 2) if env.optimal_action(state) == secretary.TAKE]
+    assert env.state_name(records[0]) == f"attempt {first}, a record"
+    assert secretary.first_record(env, skipped=first - 1) == pytest.approx(env.optimal_value(), abs=1e-12)
+    assert env.null() == ("take", pytest.approx(1 / n))
+
+
+def test_the_secretary_goes_to_one_over_e():
+    assert by_name("secretary", {"attempts": 1000}).optimal_value() == pytest.approx(1 / math.e, abs=4e-4)
+
+
+@few
+@given(st.integers(1, 6), st.integers(0, 5))
+def test_the_first_record_is_the_best_as_often_as_permutations_say(n, skipped):
+    skipped = min(skipped, n - 1)
+    won, orders = 0, list(itertools.permutations(range(n)))
+    for order in orders:
+        records = [k for k in range(skipped, n) if order[k] == max(order[: k + 1])]
+        won += order[records[0] if records else n - 1] == n - 1
+    env = by_name("secretary", {"attempts": n})
+    assert secretary.first_record(env, skipped=skipped) == pytest.approx(won / len(orders), abs=1e-12)
+
+
+# E5e
+
+
+def context_of(chosen):
+    return by_name("repair", {"contexts": 1} | chosen)
+
+
+def test_blind_repair_over_random_contexts_agrees_with_the_independent_program():
+    env = by_name("repair", {"contexts": 2000, "rounds": 19, "verifier": 0})
+    assert env.optimal_value() == pytest.approx(0.67093, abs=6e-6)
+    assert env.baselines()["best-fixed-count"] == pytest.approx(0.60479, abs=6e-6)
+    assert env.baselines()["myopic-blind"] == pytest.approx(env.optimal_value(), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("b0", "fixes", "breaks", "c", "count", "value"),
+    [(0.3, 0.5, 0.1, 0.02, 4, 0.7397), (0.8, 0.3, 0.2, 0.01, 0, 0.8), (0.1, 0.2, 0.02, 0.01, 12, 0.7481)],
+)
+def test_how_often_to_repair_a_known_draft(b0, fixes, breaks, c, count, value):
+    beliefs = [b0]
+    for _ in range(50):
+        beliefs.append(repair.repaired(beliefs[-1], fixes=fixes, breaks=breaks))
+    worth = np.array(beliefs) - c * np.arange(51)
+    assert (int(worth.argmax()), worth.max()) == (count, pytest.approx(value, abs=6e-5))
+
+
+@few
+@given(seeds, st.floats(0.001, 0.1), st.integers(1, 20))
+def test_blind_repair_is_solved_by_looking_one_step_ahead(seed, c, rounds):
+    env = by_name("repair", {"contexts": 5, "verifier": 0, "seed": seed, "c": c, "rounds": rounds})
+    assert env.baselines()["myopic-blind"] == pytest.approx(env.optimal_value(), abs=1e-12)
+
+
+@few
+@given(seeds, st.floats(0, 0.5), st.floats(0, 0.5), st.integers(1, 4))
+@example(seed=0, fpr=0.0, fnr=3e-5, rounds=3)  # a posterior of almost 1, where 1 − P loses its digits
+def test_repair_with_a_verifier_matches_the_tree_of_histories(seed, fpr, fnr, rounds):
+    """Slow twin: joint chances of (valid, all that was heard), never a posterior, and no states merged."""
+    env = context_of({"seed": seed, "fpr": fpr, "fnr": fnr, "rounds": rounds})
+    b0, fixes, breaks = np.random.default_rng(seed).uniform([0.1, 0.1, 0.0], [0.9, 0.6, 0.3])
+    s = env.settings
+
+    def worth(valid, invalid, left):
+        if not left or valid + invalid == 0:
+            return valid
+        mended = worth(valid * (1 - breaks) + invalid * fixes, valid * breaks + invalid * (1 - fixes), left - 1)
+        heard = worth(valid * (1 - fnr), invalid * fpr, left - 1) + worth(valid * fnr, invalid * (1 - fpr), left - 1)
+        return max(valid, mended - s["c"] * (valid + invalid), heard - s["check"] * (valid + invalid))
+
+    assert env.optimal_value() == pytest.approx(worth(b0, 1 - b0, rounds), abs=1e-9)
+
+
+def test_beliefs_that_are_equal_are_one_state():
+    assert len(context_of({"rounds": 6}).legal()) < sum(3**k for k in range(7))
+    assert len(context_of({"rounds": 6, "verifier": 0}).legal()) == 7
+
+
+def test_a_verifier_is_worth_its_price_and_no_count_fits_all_contexts():
+    env = by_name("repair")
+    blind = by_name("repair", {"verifier": 0})
+    assert env.baselines()["best-fixed-count"] < blind.optimal_value() - 0.05
+    assert blind.optimal_value() < env.optimal_value() - 0.05
+    assert env.null().action == "stop"
+
+
+def test_too_many_histories_are_refused():
+    with pytest.raises(RecipeError, match="more than 100000 states"):
+        by_name("repair", {"rounds": 12, "contexts": 10})
+
+
+def test_repair_is_told_by_who_did_what():
+    env = by_name("repair", {"seed": 2})
+    plan = optimal_policy(env)
+    traces = [env.episode(plan, rng=np.random.default_rng(i), trace_id=f"t{i}") for i in range(30)]
+    events = [event for trace in traces for event in trace.events]
+    said = {event.content.preview for event in events if type(event).__name__ == "Return"}
+    assert said == {"a repaired draft", "valid", "invalid"}
+    stops = [event for event in events if type(event).__name__ == "Stop"]
+    assert {event.labels["truth"] for event in stops} == {"valid", "invalid"}
+
+
+def test_a_perfect_verifier_never_calls_a_broken_draft_valid():
+    """A policy that verifies and never repairs hears one thing, again and again."""
+    env = by_name("repair", {"fpr": 0.0, "fnr": 0.0, "rounds": 3})
+    verifying = np.eye(3)[np.where(env.legal()[:, repair.VERIFY], repair.VERIFY, repair.STOP)]
+    for i in range(20):
+        events = env.episode(verifying, rng=np.random.default_rng(i), trace_id=f"t{i}").events
+        said = {event.content.preview for event in events if type(event).__name__ == "Return"}
+        truth = {event.labels["truth"] for event in events if type(event).__name__ == "Stop"}
+        assert len(said) == 1
+        assert said == truth
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("search", {"offers": 1, "grid": 2}),
+        ("search", {"offers": 3, "grid": 5, "power": 3.0, "c": 0.1}),
+        ("secretary", {"attempts": 1}),
+        ("secretary", {"attempts": 2}),
+        ("repair", {"fpr": 0.0, "fnr": 0.0, "rounds": 3}),
+        ("repair", {"verifier": 0, "rounds": 1, "contexts": 1}),
+        ("unknown-voters", {"max_votes": 80}),
+    ],
+)
+def test_stopping_at_the_edges_keeps_the_contract(name, chosen):
+    check_env(by_name(name, chosen), np.random.default_rng(1), episodes=500, traces=20)
+
+
+# E5d
+
+
+def test_more_votes_than_before_hardly_change_the_optimum():
+    """Few optimal episodes go beyond 40 votes; the known values at 40 stand in test_known_values."""
+    values = [by_name("unknown-voters", {"max_votes": most}).optimal_value() for most in (40, 80, 200)]
+    assert values == sorted(values)
+    assert values[2] - values[0] < 5e-5

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from orchestrace.envs.delegate import assignment, bandit, cascade, sequential_assignment
-from orchestrace.envs.joint import batch_voting, briefing
+from orchestrace.envs.joint import batch_voting, briefing, inquiry
 from orchestrace.envs.parameters import Parameter, complete, nearest
 from orchestrace.envs.protocol import Env
 from orchestrace.envs.spawn import makespan, spawn_or_not, split, stages
-from orchestrace.envs.stop import pandora, sequential_voting, unknown_voters
+from orchestrace.envs.stop import pandora, repair, search, secretary, sequential_voting, unknown_voters
 from orchestrace.envs.table_env import Grade
 from orchestrace.errors import RecipeError
 
@@ -48,6 +48,11 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         cascade.PARAMETERS,
         "E2c (O2, O5): whom to try next, and when to give up",
     ),
+    "inquiry": Entry(
+        inquiry.inquiry,
+        inquiry.PARAMETERS,
+        "E6 (O1 to O5): all five decisions in one episode",
+    ),
     "makespan": Entry(
         makespan.makespan,
         makespan.PARAMETERS,
@@ -57,6 +62,21 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         pandora.pandora,
         pandora.PARAMETERS,
         "E5a (O2, O5): which attempt to order next, and when the best is good enough",
+    ),
+    "repair": Entry(
+        repair.repair,
+        repair.PARAMETERS,
+        "E5e (O3, O5): repair, check or stop, when a repair can break what works",
+    ),
+    "search": Entry(
+        search.search,
+        search.PARAMETERS,
+        "E5b (O5): when to accept an offer that will not come back",
+    ),
+    "secretary": Entry(
+        secretary.secretary,
+        secretary.PARAMETERS,
+        "E5b (O5): when to take the best so far, by ranks alone",
     ),
     "sequential-assignment": Entry(
         sequential_assignment.sequential_assignment,

@@ -69,6 +69,8 @@ class Story:
         self.builder.agent(Agent(ORCHESTRATOR, role="orchestrator"))
         self.agents: set[str] = set()
         self.stopped = False
+        self.heard: list[str] = []
+        """Ids of returns that nothing has taken up yet; a teller's own to keep."""
 
     def asked(self, text: str) -> None:
         """The task, from the user."""

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from orchestrace.training.settings import Component, Count, NonNegative, Positive, Ppo, Ratio, Reinforce, Stop
+from orchestrace.training.settings import Component, Count, NonNegative, Parl, Positive, Ppo, Ratio, Reinforce, Stop
 
 
 class Policy(Component, frozen=True):
@@ -101,7 +101,7 @@ class Recipe(Component, frozen=True):
     """Parameters of the environment, one table a setting; one policy learns them all. Absent: one, `env` alone."""
     grid: dict[str, Range] = {}
     """More settings: every combination of these ranges, by parameter; not beside `settings`."""
-    algorithm: Literal["ppo", "reinforce", "stop"] = "ppo"
+    algorithm: Literal["parl", "ppo", "reinforce", "stop"] = "ppo"
     """Which learner."""
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
     """Starts every die of the run."""
@@ -119,6 +119,8 @@ class Recipe(Component, frozen=True):
     """Proximal policy optimisation."""
     reinforce: Reinforce = Reinforce()
     """REINFORCE with a leave-one-out baseline."""
+    parl: Parl = Parl()
+    """PARL's auxiliary rewards."""
     stop: Stop = Stop()
     """When to stop, from exact stop credit."""
     eval: Eval = Eval()

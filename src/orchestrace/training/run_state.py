@@ -8,14 +8,19 @@ import numpy as np
 
 from orchestrace.errors import InputError, RecipeError
 from orchestrace.training._torch import torch
-from orchestrace.training.algorithms import ppo, reinforce, stop
+from orchestrace.training.algorithms import parl, ppo, reinforce, stop
 from orchestrace.training.checkpoints import Checkpoint
 from orchestrace.training.learner import Begin, Figures, Learner, Moment
 from orchestrace.training.policies import View, check_fits
 from orchestrace.training.recipe import Recipe
 from orchestrace.training.stack import Floats, Stack
 
-ALGORITHMS: Mapping[str, Begin] = {"ppo": ppo.begin, "reinforce": reinforce.begin, "stop": stop.begin}
+ALGORITHMS: Mapping[str, Begin] = {
+    "parl": parl.begin,
+    "ppo": ppo.begin,
+    "reinforce": reinforce.begin,
+    "stop": stop.begin,
+}
 """Every algorithm by its name in recipes."""
 
 

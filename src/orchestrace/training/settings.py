@@ -54,3 +54,18 @@ class Stop(Component, frozen=True):
     """Optimiser steps on each batch, of each network."""
     average: Ratio = 0.95
     """What the average of the weights, by which q-lambda is judged, keeps of itself at each update; 0: no average."""
+
+
+class Parl(Component, frozen=True):
+    """PPO with PARL's two auxiliary rewards; read when `algorithm = "parl"`, with `ppo` for the learning step."""
+
+    parallel: NonNegative = 0.3
+    """λ₁, weight of r_parallel = min(agents started, cap) / cap of each action, at the first update."""
+    finish: NonNegative = 0.2
+    """λ₂, weight of r_finish, the share of the agents started that finished, at the first update."""
+    cap: Count = 10
+    """Agents beyond which starting more earns nothing."""
+    schedule: Literal["linear", "cosine", "constant", "convergence"] = "linear"
+    """How both weights go to 0. constant: they do not. convergence: linearly, once the spawn rate is stable."""
+    until: Positive = 0.4
+    """When linear and cosine reach 0, as a share of all updates; beyond 1 they do not."""

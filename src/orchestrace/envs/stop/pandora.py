@@ -150,8 +150,7 @@ def _table(boxes: Sequence[Box], most: int) -> _Table:
     targets = np.full((len(mask), most, max(len(box.values) for box in boxes)), END)
     for i, box in enumerate(boxes):
         found = np.searchsorted(grid, np.maximum(box.values, 0.0))
-        reached = number[(mask | 1 << i)[:, None], np.maximum(rank[:, None], found)]
-        targets[:, i, : len(found)] = np.where(opened[mask, i, None], END, reached)
+        targets[:, i, : len(found)] = number[(mask | 1 << i)[:, None], np.maximum(rank[:, None], found)]
     closed = np.zeros((len(mask), most), dtype=np.bool_)
     closed[:, : len(boxes)] = ~opened[mask]
     return _Table(closed, grid[rank], targets, boxes)
