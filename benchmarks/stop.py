@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrace.envs import by_name
+from orchestrace.envs import by_name, policy_values
 from orchestrace.training import load
 from orchestrace.training._torch import torch
 from orchestrace.training.certificates import certificate
@@ -260,30 +260,39 @@ def bootstrap(values, best, rng, resamples=2000):
     return f"{values.sum() / best.sum():.4f} ({low:.4f} to {high:.4f})"
 
 
+def groups_of_boxes(quick):
+    """Environments that nothing was trained on; each start is one instance."""
+    few = 10 if quick else 40
+    return {
+        "1 to 4 boxes": tuple(by_name("pandora", {"seed": 1_000 + i, "instances": 100}) for i in range(4)),
+        "exactly 4": tuple(by_name("pandora", {"seed": 10_000 + i}) for i in range(200)),
+        "1 to 8": tuple(by_name("pandora", {"seed": 1_000 + i, "boxes": 8, "instances": 20}) for i in range(4)),
+        "exactly 8": tuple(by_name("pandora", {"seed": 20_000 + i, "boxes": 8}) for i in range(few)),
+    }
+
+
+def by_instance(envs, values):
+    """Values of the starts, all environments together; values: a table of the values of states for each."""
+    return np.concatenate([v[env.starts > 0] for env, v in zip(envs, values, strict=True)])
+
+
 def pandora_section(seeds, quick):
     fewer = ["updates=20"] if quick else []
-    groups = {
-        "4": tuple(by_name("pandora", {"seed": 10_000 + i, "boxes": 4}) for i in range(200)),
-        "8": tuple(by_name("pandora", {"seed": 20_000 + i, "boxes": 8}) for i in range(10 if quick else 40)),
-    }
-    lines = ["| method | " + " | ".join(f"{n} boxes, {len(g)} instances" for n, g in groups.items()) + " | s in all |",
-             "|---|---|---|---|"]  # fmt: skip
-    optima = {n: np.array([env.optimal_value() for env in envs]) for n, envs in groups.items()}
-    for name in groups["4"][0].baselines():
-        cells = [bootstrap(np.array([env.baselines()[name] for env in envs]), optima[n], np.random.default_rng(0))
-                 for n, envs in groups.items()]  # fmt: skip
-        lines.append(f"| {name} | " + " | ".join(cells) + " | - |")
-    recipe_file = ROOT / "recipes" / "stop-pandora.toml"
+    groups = groups_of_boxes(quick)
+    best = {n: by_instance(envs, [env.solution.values for env in envs]) for n, envs in groups.items()}
+    heads = [f"{n}: {len(best[n])} instances" for n in groups]
+    lines = ["| method | " + " | ".join(heads) + " | s in all |", "|---" * (len(groups) + 2) + "|"]
+    for name in groups["exactly 4"][0].baselines():
+        ratios = [sum(env.baselines()[name] for env in envs) / sum(env.optimal_value() for env in envs)
+                  for envs in groups.values()]  # fmt: skip
+        lines.append(f"| {name} | " + " | ".join(f"{ratio:.4f}" for ratio in ratios) + " | - |")
     for seed in range(seeds):
-        recipe = load(recipe_file, [f"seed={seed}", *fewer])
-        done = trial(recipe, groups["4"][:1])
+        recipe = load(ROOT / "recipes" / "stop-pandora.toml", [f"seed={seed}", *fewer])
+        done = trial(recipe, groups["exactly 4"][:1])
         cells = []
         for n, envs in groups.items():
-            values = []
-            for env in envs:
-                alone = stack([env])
-                values.append(env.exact_value(done.learner.judged(View(alone))))
-            cells.append(bootstrap(np.array(values), optima[n], np.random.default_rng(0)))
+            judged = [policy_values(env.process, done.learner.judged(View(stack([env])))) for env in envs]
+            cells.append(bootstrap(by_instance(envs, judged), best[n], np.random.default_rng(0)))
         lines.append(f"| Q(λ), seed {seed} | " + " | ".join(cells) + f" | {done.points[-1].seconds:.0f} |")
         print(lines[-1], flush=True)
     return lines
