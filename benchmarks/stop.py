@@ -319,8 +319,7 @@ def main():
         "What can be said of the policy of seed 0 without knowing V*, beside V*. ± is 1.96 standard errors.", "",
         *certificate_section(trials, 2_000 if words.quick else 20_000), "", "## Boxes", "",
         "Weitzman's boxes (E5a), drawn at random; trained on instances of one to four boxes, judged on others. The sum "
-        "of the values over the sum of the optima; 95% intervals by bootstrap over instances. More boxes are harder: "
-        "nearly all that is lost is the order in which they are opened, not the stop.", "",
+        "of the values over the sum of the optima; 95% intervals by bootstrap over instances.", "",
         *pandora_section(words.seeds, words.quick),
     ]  # fmt: skip
     words.out.write_text("\n".join(parts) + "\n", encoding="utf-8")
