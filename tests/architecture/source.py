@@ -53,6 +53,8 @@ OPEN_MODULES = {
     "orchestrace.trace.views": "needs numpy",
     "orchestrace.trace.edit": "needs numpy",
     "orchestrace.trace.survey": "one foreign form, read by name",
+    "orchestrace.envs.wrappers.gymnasium_form": "needs gymnasium",
+    "orchestrace.envs.wrappers.pettingzoo_form": "needs pettingzoo",
     "orchestrace.training.credit_quality": "what eval --credit prints; the rest of training need not load it",
     "orchestrace.training.loop": "needs torch",
 }

@@ -98,6 +98,8 @@ def test_inheritance_is_shallow():
         ("import orchestrace.cli.main", ["numpy", "torch", "rich", "jsonschema"]),
         ("import orchestrace.training", ["torch"]),
         ("import orchestrace.report", ["torch", "rich"]),
+        ("import orchestrace.envs, orchestrace.envs.wrappers", ["torch", "gymnasium", "pettingzoo"]),
+        ("import orchestrace.testing.envs", ["torch", "gymnasium", "pettingzoo"]),
     ],
 )
 def test_imports_stay_light(statement, absent):

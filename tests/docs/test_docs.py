@@ -93,6 +93,18 @@ def test_reference_is_fresh():
     assert done.returncode == 0, done.stderr
 
 
+def test_every_environment_and_each_of_its_settings_is_in_the_reference():
+    from orchestrace.envs import ENVIRONMENTS
+
+    page = (ROOT / "docs" / "reference" / "environments.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", page, re.M | re.S))
+    assert set(sections) == set(ENVIRONMENTS)
+    for name, entry in ENVIRONMENTS.items():
+        assert entry.about in sections[name]
+        for key in entry.parameters:
+            assert f"| `{key}` |" in sections[name], f"{name}: {key}"
+
+
 def test_every_field_of_the_report_has_its_line():
     page = (ROOT / "docs" / "reference" / "report.md").read_text(encoding="utf-8")
     bare = [line for line in page.splitlines() if line.startswith("| `") and re.search(r"\|\s*\|$", line)]

@@ -14,6 +14,7 @@ from orchestrace.envs import NAMES, by_name
 from orchestrace.envs.dynamic_programming import optimum, policy_values
 from orchestrace.envs.probability import binomial_pmf, chance_above_half, majority_accuracy
 from orchestrace.testing.envs import check_env, optimal_policy, random_policy
+from orchestrace.testing.policies import check_policy
 
 
 def start_of(env):
@@ -263,6 +264,14 @@ def _greedy(env):
     )
 
 
+def _elsewhere(env):
+    def step(s, a, rng):
+        step = env.step(s, a, rng)
+        return step._replace(states=np.where(step.done, 5, step.states))
+
+    return step
+
+
 @pytest.mark.parametrize(
     ("name", "replaced", "message"),
     [
@@ -278,9 +287,55 @@ def _greedy(env):
         ("state_name", lambda env: lambda state: "here", "two states have one name"),
         ("features", lambda env: lambda: env.features() * np.nan, "not finite"),
         ("legal", lambda env: lambda: env.legal().astype(int), "not bool"),
+        ("features", lambda env: lambda: env.features() * 100, "not of order one"),
+        ("features", lambda env: lambda: env.features() * 0, "look alike"),
+        ("action_features", lambda env: lambda: np.full((*env.legal().shape, 1), 11.0), "action features reach 11"),
+        ("reset", lambda env: lambda n, rng: np.full(n, 3), "whose chance is 0"),
+        ("reset", lambda env: lambda n, rng: np.full(n, 0)[:-1], "reset gives shape"),
+        ("step", _elsewhere, "where no episode starts"),
+        ("describe", lambda env: lambda state: "Votes are counted.", "read alike"),
     ],
 )
 def test_the_conformance_check_finds(name, replaced, message):
     env = by_name("unknown-voters", {"max_votes": 8})
     with pytest.raises(AssertionError, match=message):
         check_env(Broken(env, {name: replaced(env)}), np.random.default_rng(0), episodes=1_000, traces=30)
+
+
+@pytest.mark.parametrize(
+    ("name", "replaced", "message"),
+    [
+        ("reset", lambda env: lambda n, rng: np.where(rng.random(n) < 0.2, 0, env.reset(n, rng)), "degrees of freedom"),
+        ("reset", lambda env: lambda n, rng: env.reset(n, np.random.default_rng()), "unequal starts"),
+        ("factors", lambda env: dict(reversed(env.factors.items())), "should have"),
+        ("factors", lambda env: dict(list(env.factors.items())[1:]), "do not count its actions"),
+        ("factors", lambda env: {agent: ("none", *o[:0:-1]) for agent, o in env.factors.items()}, "should have"),
+    ],
+)
+def test_the_conformance_check_finds_in_a_team(name, replaced, message):
+    env = by_name("assignment")
+    with pytest.raises(AssertionError, match=message):
+        check_env(Broken(env, {name: replaced(env)}), np.random.default_rng(0), episodes=1_000, traces=30)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (lambda policy: policy[1:], "has shape"),
+        (lambda policy: policy * np.nan, "not finite"),
+        (lambda policy: policy - [[0.1, -0.1]], "negative"),
+        (lambda policy: policy * 0.9, "sum to 0.9"),
+        (lambda policy: policy[:, ::-1], "not legal there"),
+    ],
+)
+def test_the_check_of_policies_finds(fault, message):
+    env = by_name("unknown-voters", {"max_votes": 8})
+    check_policy(optimal_policy(env), env, rng=np.random.default_rng(0))
+    with pytest.raises(AssertionError, match=message):
+        check_policy(fault(optimal_policy(env)), env, rng=np.random.default_rng(0))
+
+
+def test_the_check_of_policies_compares_with_simulated_episodes():
+    env = by_name("unknown-voters", {"max_votes": 8})
+    with pytest.raises(AssertionError, match="the policy gives"):
+        check_policy(optimal_policy(env), Broken(env, {"step": _generous(env)}), rng=np.random.default_rng(0))

@@ -29,7 +29,10 @@ episodes = 200
 every = 3
 """
 
-SINGLE = ("parl", "ppo", "reinforce", "stop", "stop stop.mode=gradient", "stop stop.mode=snell")
+SINGLE = (
+    *("anchor-tb", "dpo", "grpo", "parl", "ppo", "reinforce", "rlhf", "stop"),
+    *("stop stop.mode=gradient", "stop stop.mode=snell"),
+)
 """Algorithms for one orchestrator, each with its overrides."""
 
 

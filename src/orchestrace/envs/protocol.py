@@ -68,7 +68,7 @@ class Env(Protocol):
     def factors(self) -> Mapping[str, tuple[str, ...]]:
         """Where a team acts at once: each agent's options. Action numbers count them through, the last agent fastest.
 
-        Empty where the orchestrator alone decides.
+        An action's name has each agent and its option, in this order. Empty where the orchestrator alone decides.
         """
         ...
 

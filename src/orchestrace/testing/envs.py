@@ -1,29 +1,21 @@
 """What every environment must keep, as a function that strangers can run on theirs."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from orchestrace.envs import Env, optimal_policy
+from orchestrace.testing.env_forms import check_factors, check_seen, check_starts, check_text_form
+from orchestrace.testing.simulation import (
+    EXACT,
+    STANDARD_ERRORS,
+    Floats,
+    check_agreement,
+    estimate,
+    random_policy,
+    simulated,
+)
 from orchestrace.trace import encode, violations
-
-Floats = npt.NDArray[np.float64]
-
-EXACT = 1e-9
-"""Room for rounding where two exact computations must agree."""
-STANDARD_ERRORS = 5.0
-"""Room for chance where a simulation must agree with an exact value: fails once in two million times by bad luck."""
-MOST_STEPS = 100_000
-"""An episode that goes on for longer does not end."""
-
-
-class Estimate(NamedTuple):
-    """A mean over simulated episodes."""
-
-    mean: float
-    std_error: float
 
 
 def check_env(env: Env, rng: np.random.Generator, *, episodes: int = 4_000, traces: int = 100) -> None:
@@ -31,7 +23,9 @@ def check_env(env: Env, rng: np.random.Generator, *, episodes: int = 4_000, trac
 
     Tables have the shapes that they promise; steps and traces depend on nothing but their arguments and the die; no
     policy, constant or baseline is worth more than the optimum; the optimal plan is worth the optimum; simulated steps
-    and the `team` rewards of traces agree with the exact values; every trace obeys the laws and records its choices.
+    and the `team` rewards of traces agree with the exact values; every trace obeys the laws and records its choices;
+    episodes start where `starts` says; joint actions are numbered as `factors` says; what a policy sees, and what a
+    language model reads, is enough to act well, and every option can be named in a reply.
 
     Args:
       env: the environment.
@@ -43,22 +37,18 @@ def check_env(env: Env, rng: np.random.Generator, *, episodes: int = 4_000, trac
       AssertionError: it does not; the message says where.
     """
     _check_tables(env)
+    check_factors(env)
+    check_seen(env)
+    check_starts(env, rng)
     plan = optimal_policy(env)
     policies = [plan, random_policy(env, rng), 0.5 * plan + 0.5 * random_policy(env, rng)]
     _check_values(env, policies)
     _check_steps(env, rng)
     for policy in policies:
-        _check_agreement(
-            f"{env.name}: step", _simulated(env, policy, rng=rng, episodes=episodes), env.exact_value(policy)
-        )
+        seen = simulated(env, policy, rng=rng, episodes=episodes)
+        check_agreement(f"{env.name}: step", seen, exact=env.exact_value(policy))
     _check_traces(env, plan, rng=rng, traces=traces)
-
-
-def random_policy(env: Env, rng: np.random.Generator) -> Floats:
-    """[S, A] in every state a distribution over the legal actions, drawn uniformly."""
-    weights = rng.exponential(size=env.legal().shape) * env.legal()
-    policy: Floats = weights / weights.sum(axis=1, keepdims=True)
-    return policy
+    check_text_form(env)
 
 
 def _check_tables(env: Env) -> None:
@@ -74,18 +64,12 @@ def _check_tables(env: Env) -> None:
     assert options.shape[:2] == (S, A), f"{env.name}: action features have shape {options.shape}, not [{S}, {A}, G]"
     assert np.isfinite(options).all(), f"{env.name}: action features are not finite"
     assert all(env.describe(state).strip() for state in range(S)), f"{env.name}: a state has no description"
-    _check_factors(env)
     assert legal.any(axis=1).all(), f"{env.name}: state {np.argmin(legal.any(axis=1))} has no legal action"
     assert seen.ndim == 2, f"{env.name}: features have shape {seen.shape}, not [S, F]"
     assert len(seen) == S, f"{env.name}: features have {len(seen)} rows, but there are {S} states"
     assert np.isfinite(seen).all(), f"{env.name}: features are not finite"
     assert len({env.state_name(state) for state in range(S)}) == S, f"{env.name}: two states have one name"
     assert all(math.isfinite(value) for value in env.settings.values()), f"{env.name}: settings {env.settings}"
-
-
-def _check_factors(env: Env) -> None:
-    sizes = [len(options) for options in env.factors.values()]
-    assert not sizes or math.prod(sizes) == len(env.actions), f"{env.name}: factors {sizes} do not count its actions"
 
 
 def _check_values(env: Env, policies: list[Floats]) -> None:
@@ -129,34 +113,11 @@ def _check_steps(env: Env, rng: np.random.Generator) -> None:
         assert left.shape == states.shape, f"{env.name}: step gives {name} of shape {left.shape}, not {states.shape}"
         assert np.array_equal(left, right), f"{env.name}: equal seeds give unequal {name}"
     assert np.array_equal(kept, (states, actions)), f"{env.name}: step changes its arguments"
+    again = one.states[one.done]
+    assert (env.starts[again] > 0).all(), f"{env.name}: after an end step leads to a state where no episode starts"
     onward = one.states[~one.done]
     assert ((onward >= 0) & (onward < len(legal))).all(), f"{env.name}: step leads to a state that does not exist"
     assert np.isfinite(one.rewards).all(), f"{env.name}: rewards are not finite"
-
-
-def _check_agreement(what: str, seen: Estimate, exact: float) -> None:
-    room = STANDARD_ERRORS * seen.std_error + EXACT
-    message = (
-        f"{what} gives {seen.mean:.5f} ± {seen.std_error:.5f} (one standard error), the exact value is {exact:.5f}"
-    )
-    assert abs(seen.mean - exact) <= room, message
-
-
-def _simulated(env: Env, policy: Floats, *, rng: np.random.Generator, episodes: int) -> Estimate:
-    """The mean return of `episodes` episodes, each played to its end."""
-    states, returns = env.reset(episodes, rng), np.zeros(episodes)
-    playing = np.arange(episodes)
-    cumulative = np.cumsum(policy, axis=1)[:, :-1]
-    for _ in range(MOST_STEPS):
-        here = states[playing]
-        actions = np.sum(rng.random((len(here), 1)) >= cumulative[here], axis=1)
-        step = env.step(here, actions, rng)
-        returns[playing] += step.rewards
-        states[playing] = step.states
-        playing = playing[~step.done]
-        if not len(playing):
-            return _estimate(returns)
-    raise AssertionError(f"{env.name}: after {MOST_STEPS} steps {len(playing)} of {episodes} episodes had not ended")
 
 
 def _check_traces(env: Env, policy: Floats, *, rng: np.random.Generator, traces: int) -> None:
@@ -173,8 +134,6 @@ def _check_traces(env: Env, policy: Floats, *, rng: np.random.Generator, traces:
         assert any(choice.options == env.actions for choice in choices), f"{env.name}: seed {seed}: other options"
         assert "team" in trace.rewards, f"{env.name}: seed {seed}: no reward on the channel `team`"
         rewards.append(trace.rewards["team"])
-    _check_agreement(f"{env.name}: episode", _estimate(np.array(rewards)), env.exact_value(policy))
-
-
-def _estimate(returns: Floats) -> Estimate:
-    return Estimate(float(returns.mean()), float(returns.std(ddof=1)) / math.sqrt(len(returns)))
+    # Bernstein's second term: a hundred right answers in a row have no spread, yet one in thirty may be wrong
+    rare = STANDARD_ERRORS**2 / (3 * traces) * float(np.ptp(env.process.rewards))
+    check_agreement(f"{env.name}: episode", estimate(np.array(rewards)), exact=env.exact_value(policy), rare=rare)

@@ -100,14 +100,14 @@ class Trainee:
         """[n, A] the policy as it samples."""
         return distributions(self.policy, view, cells)
 
-    def actor(self) -> Actor:
-        """The policy as it stands, to be played by."""
-        return frozen(lambda cells: self.judged(self.view, cells), cells=len(self.view))
-
     def played(self, rng: np.random.Generator) -> Batch:
         """Episodes of every setting under the policy as it stands."""
-        sizes = self.recipe.rollouts
-        return collected(self.stack, self.actor(), episodes=sizes.episodes, horizon=sizes.horizon, rng=rng)
+        return self.played_by(lambda cells: self.judged(self.view, cells), rng)
+
+    def played_by(self, policy: Callable[[Ints], Floats], rng: np.random.Generator) -> Batch:
+        """Episodes of every setting under a policy: [n, A] in cells [n]."""
+        sizes, actor = self.recipe.rollouts, frozen(policy, cells=len(self.view))
+        return collected(self.stack, actor, episodes=sizes.episodes, horizon=sizes.horizon, rng=rng)
 
     def answer(self, cells: Tensor) -> Answer:
         """Log-probabilities [D, A] and values [D] in the cells [D] of D decisions, with gradients.

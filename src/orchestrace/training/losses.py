@@ -32,6 +32,52 @@ def clipped_surrogate(logprobs: Tensor, old_logprobs: Tensor, *, advantages: Ten
     return -torch.minimum(ratio * constant, ratio.clamp(1 - clip, 1 + clip) * constant).mean()
 
 
+def weighted_surrogate(
+    log_ratios: Tensor, advantages: Tensor, *, weights: Tensor, clip_low: float, clip_high: float
+) -> Tensor:
+    """L = −Σ_d w_d min(ρ_d A_d, clip(ρ_d, 1−ε_low, 1+ε_high) A_d),  ρ = exp(log ratio of the decision's unit).
+
+    The twin of `credit.Objective.surrogate`; which unit a ratio is of, and the weights, make the method.
+
+    Args:
+      log_ratios: [D] of each decision's unit: itself, or its episode.
+      advantages: [D] constants.
+      weights: [D] from `credit.token_weights`.
+      clip_low: ε_low.
+      clip_high: ε_high.
+    """
+    ratio, constant = torch.exp(log_ratios), advantages.detach()
+    held = ratio.clamp(1 - clip_low, 1 + clip_high) * constant
+    return -(weights * torch.minimum(ratio * constant, held)).sum()
+
+
+def preference_loss(margins: Tensor) -> Tensor:
+    """L = −mean log σ(m): Bradley and Terry's likelihood that the preferred one is preferred.
+
+    Args:
+      margins: [n] how much more the model thinks of the preferred than of the other.
+    """
+    return torch.nn.functional.softplus(-margins).mean()
+
+
+def balance_loss(node_values: Tensor, log_ratios: Tensor, *, taken: Tensor) -> Tensor:
+    """Mean over B trajectories of the mean squared residual of all spans, in O(T); see `credit.anchor_balance`.
+
+        o_k = u_k − Σ_{t<k} l_t,     L = (2 / T) Σ_k (o_k − ō)²
+
+    Args:
+      node_values: [T + 1, B] u; the node after a trajectory's last decision is its end, what follows is not read.
+      log_ratios: [T, B] l, 0 where no decision was taken.
+      taken: [T, B] bool.
+    """
+    before = torch.cat([torch.zeros_like(log_ratios[:1]), torch.cumsum(log_ratios, dim=0)])
+    counted = torch.cat([torch.ones_like(taken[:1]), taken]).to(node_values.dtype)
+    offsets = (node_values - before) * counted
+    length = taken.sum(dim=0).to(node_values.dtype)
+    centred = (offsets - offsets.sum(dim=0) / (length + 1)) * counted
+    return (2 / length * centred.square().sum(dim=0)).mean()
+
+
 def value_loss(values: Tensor, targets: Tensor) -> Tensor:
     """L = (1/D) Σ ½ (v_d − g_d)².
 

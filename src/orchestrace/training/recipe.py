@@ -19,7 +19,21 @@ from typing import Annotated, Any, Literal, NamedTuple, cast, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from orchestrace.training.settings import Component, Count, NonNegative, Parl, Positive, Ppo, Ratio, Reinforce, Stop
+from orchestrace.training.settings import (
+    AnchorTb,
+    Component,
+    Count,
+    Dpo,
+    Grpo,
+    NonNegative,
+    Parl,
+    Positive,
+    Ppo,
+    Ratio,
+    Reinforce,
+    Rlhf,
+    Stop,
+)
 
 
 class Policy(Component, frozen=True):
@@ -101,7 +115,7 @@ class Recipe(Component, frozen=True):
     """Parameters of the environment, one table a setting; one policy learns them all. Absent: one, `env` alone."""
     grid: dict[str, Range] = {}
     """More settings: every combination of these ranges, by parameter; not beside `settings`."""
-    algorithm: Literal["parl", "ppo", "reinforce", "stop"] = "ppo"
+    algorithm: Literal["anchor-tb", "dpo", "grpo", "parl", "ppo", "reinforce", "rlhf", "stop"] = "ppo"
     """Which learner."""
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
     """Starts every die of the run."""
@@ -119,6 +133,14 @@ class Recipe(Component, frozen=True):
     """Proximal policy optimisation."""
     reinforce: Reinforce = Reinforce()
     """REINFORCE with a leave-one-out baseline."""
+    grpo: Grpo = Grpo()
+    """The GRPO family."""
+    anchor_tb: AnchorTb = AnchorTb()
+    """EvoSteer's balance of all spans."""
+    dpo: Dpo = Dpo()
+    """Direct preference optimisation."""
+    rlhf: Rlhf = Rlhf()
+    """A reward model from preferences, then PPO."""
     parl: Parl = Parl()
     """PARL's auxiliary rewards."""
     stop: Stop = Stop()

@@ -8,7 +8,7 @@ import numpy as np
 
 from orchestrace.errors import InputError, RecipeError
 from orchestrace.training._torch import torch
-from orchestrace.training.algorithms import parl, ppo, reinforce, stop
+from orchestrace.training.algorithms import anchor_tb, dpo, grpo, parl, ppo, reinforce, rlhf, stop
 from orchestrace.training.checkpoints import Checkpoint
 from orchestrace.training.learner import Begin, Figures, Learner, Moment
 from orchestrace.training.policies import View, check_fits
@@ -16,9 +16,13 @@ from orchestrace.training.recipe import Recipe
 from orchestrace.training.stack import Floats, Stack
 
 ALGORITHMS: Mapping[str, Begin] = {
+    "anchor-tb": anchor_tb.begin,
+    "dpo": dpo.begin,
+    "grpo": grpo.begin,
     "parl": parl.begin,
     "ppo": ppo.begin,
     "reinforce": reinforce.begin,
+    "rlhf": rlhf.begin,
     "stop": stop.begin,
 }
 """Every algorithm by its name in recipes."""

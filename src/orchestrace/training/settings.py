@@ -69,3 +69,53 @@ class Parl(Component, frozen=True):
     """How both weights go to 0. constant: they do not. convergence: linearly, once the spawn rate is stable."""
     until: Positive = 0.4
     """When linear and cosine reach 0, as a share of all updates; beyond 1 they do not."""
+
+
+class Grpo(Component, frozen=True):
+    """The GRPO family; read when `algorithm = "grpo"`."""
+
+    flavour: Literal["grpo", "dr-grpo", "dapo", "gspo", "srpo"] = "grpo"
+    """Which advantages, ratio, clip and weights: those of the published method."""
+    epochs: Count = 4
+    """Passes over the episodes of an update."""
+    minibatches: Count = 4
+    """Parts into which a pass cuts the episodes; one optimiser step each."""
+    clip_low: NonNegative = 0.0
+    """ε below 1; 0: the flavour's own."""
+    clip_high: NonNegative = 0.0
+    """ε above 1; 0: the flavour's own."""
+
+
+class AnchorTb(Component, frozen=True):
+    """EvoSteer's balance of all spans; read when `algorithm = "anchor-tb"`."""
+
+    beta: Annotated[float, Meta(gt=0, le=50)] = 4.0
+    """β of u = log(1 + (e^β − 1) r), r the return scaled into [0, 1]; 2 in the paper."""
+    read: Literal["greedy", "sampled"] = "greedy"
+    """How the policy is judged: at its optimum it is the reference times e^u, which is soft."""
+    steps: Count = 4
+    """Optimiser steps on each batch."""
+    refresh: Annotated[int, Meta(ge=0)] = 10
+    """Updates after which the policy becomes the reference; 0: never, as in the paper."""
+
+
+class Dpo(Component, frozen=True):
+    """Direct preference optimisation; read when `algorithm = "dpo"`."""
+
+    beta: Positive = 1.0
+    """β: how far the policy may leave the reference for a preference."""
+    refresh: Count = 10
+    """Updates after which the policy becomes the reference, which plays."""
+    steps: Count = 4
+    """Optimiser steps on each batch of pairs."""
+
+
+class Rlhf(Component, frozen=True):
+    """A reward model from preferences, then PPO against it; read when `algorithm = "rlhf"`, with `ppo`."""
+
+    kl: NonNegative = 0.01
+    """Price of a nat of divergence from the reference, the policy at the start."""
+    steps: Count = 8
+    """Optimiser steps of the reward model an update."""
+    held_out: Ratio = 0.1
+    """Share of the pairs on which the reward model's accuracy is measured and not learned."""

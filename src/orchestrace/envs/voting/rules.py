@@ -64,11 +64,19 @@ class Voting:
         cost = ", ".join(
             f"{name} costs {price:g}" for name, price in zip(self.actions[1:], self.prices[1:], strict=True)
         )
-        p = self.settings.get("p")
-        voters = f"A voter is right with chance {p:g}." if p is not None else "Nobody knows how good the voters are."
         return (
-            f"Which answer is right, A or B? A right answer pays 1. {voters}\n"
+            f"Which answer is right, A or B? A right answer pays 1. {self._voters()}\n"
             f"Votes so far: {self.state_names[state]}.\nPrices: {cost}."
+        )
+
+    def _voters(self) -> str:
+        s = self.settings
+        if "p" in s:
+            return f"A voter is right with chance {s['p']:g}."
+        return (
+            "Nobody knows how good the voters are: the chance that one of them says A was drawn from "
+            f"Beta({s['a0']:g}, {s['b0']:g}), and right is what most voters would say. "
+            f"At most {s['max_votes']:g} can vote."
         )
 
 

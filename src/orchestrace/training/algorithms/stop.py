@@ -45,13 +45,12 @@ from orchestrace.training.learner import (
     adam,
     counted,
     descend,
-    frozen,
     tensor,
 )
 from orchestrace.training.losses import entropy
 from orchestrace.training.policies import Policy, View, distributions, legal_logprobs, policy_for, portions
 from orchestrace.training.recipe import Recipe
-from orchestrace.training.rollouts import Actor, Batch, collected
+from orchestrace.training.rollouts import Actor, Batch
 from orchestrace.training.stack import Bools, Floats, Ints, Stack
 
 TINY = 1e-8
@@ -148,8 +147,7 @@ class Stopping(Trainee):
 
     def full_width(self, actor: Actor, rng: np.random.Generator) -> Batch:
         """Episodes that never stop before they must; `actor` says how they go on, [n, A] in cells [n]."""
-        stops, legal = self.view.stops, self.view.legal.numpy()
-        sizes = self.recipe.rollouts
+        legal = self.view.legal.numpy()
 
         def forced(cells: Ints) -> Floats:
             chances = actor(cells)
@@ -157,8 +155,7 @@ class Stopping(Trainee):
             chances[last] = legal[cells[last]]
             return chances
 
-        playing = frozen(forced, cells=len(stops))
-        return collected(self.stack, playing, episodes=sizes.episodes, horizon=sizes.horizon, rng=rng)
+        return self.played_by(forced, rng)
 
     def regress(
         self, batch: Batch, targets: Floats, *, weights: Floats, moment: Moment, rng: np.random.Generator
