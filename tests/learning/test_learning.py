@@ -1,10 +1,11 @@
 """Each algorithm solves the smallest problems that prove learning, for three seeds, in seconds."""
 
+import numpy as np
 import pytest
 
 from architecture.source import ROOT
 from orchestrace.training import load, parse
-from orchestrace.training.loop import train
+from orchestrace.training.loop import train, trained
 
 SEEDS = (0, 1, 2)
 ALGORITHMS = ("anchor-tb", "dpo", "grpo", "parl", "ppo", "reinforce", "rlhf", "stop")
@@ -78,29 +79,69 @@ def test_every_flavour_of_grpo_learns_when_to_stop(tmp_path, flavour, seed):
     assert gap(tmp_path, load(ROOT / "recipes" / "sequential-voting.toml", overrides)) >= 0.95
 
 
+STOPPING = {
+    "sequential-voting": ('"sequential-voting"', 40),
+    "unknown-voters": ('{name = "unknown-voters", max_votes = 20}', 20),
+}
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("mode", ["q-lambda", "gradient", "snell"])
-def test_stop_credit_in_all_its_modes(tmp_path, mode, seed):
-    """Voters of unknown competence, judged greedily: each mode finds nearly the optimal stop."""
+@pytest.mark.parametrize("env", STOPPING)
+def test_stop_credit_finds_when_to_stop(tmp_path, env, mode, seed):
+    """No stop is ever sampled, in any mode."""
+    table, horizon = STOPPING[env]
     text = f"""
-        env = {{name = "unknown-voters", max_votes = 20, c = 0.01}}
+        env = {table}
         algorithm = "stop"
         seed = {seed}
-        updates = 100
-        [stop]
-        mode = "{mode}"
-        [rollouts]
-        episodes = 64
-        [policy]
-        hidden = 32
-        [optimiser]
-        rate = 0.01
-        [eval]
-        episodes = 100
-        every = 100
+        updates = 40
+        rollouts = {{episodes = 64, horizon = {horizon + 1}}}
+        policy = {{hidden = 32}}
+        optimiser = {{rate = 0.01}}
+        stop = {{mode = "{mode}", average = 0.8}}
+        eval = {{episodes = 100, every = 40}}
     """
-    result = train(parse(text), tmp_path / "run", clock=lambda: 0.0)
-    assert result.greedy_gap_closed >= 0.95
+    assert gap(tmp_path, parse(text)) >= 0.95
+
+
+PRICES = 25
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_claim_on_stopping(tmp_path, seed):
+    """One policy for every price of unknown voters, judged at prices that it was not trained at."""
+    train(load(ROOT / "recipes" / "stop-voting.toml", [f"seed={seed}", "eval.episodes=100"]), tmp_path / "run",
+          clock=lambda: 0.0)  # fmt: skip
+    done = trained(tmp_path / "run")
+    assert len(done.envs) == PRICES
+    values = np.array([env.exact_value(table) for env, table in zip(done.envs, done.tables, strict=True)])
+    best = np.array([env.optimal_value() for env in done.envs])
+    threshold = np.array([env.baselines()["tuned-threshold"] for env in done.envs])
+    assert (values >= 0.995 * best).all()
+    assert (values >= threshold - 1e-4).all()
+    assert (values > threshold)[threshold < best - 1e-9].all()
+    for c in (0.002, 0.01, 0.03):
+        alone = trained(tmp_path / "run", {"c": c})
+        assert alone.envs[0].exact_value(alone.tables[0]) >= 0.997 * alone.envs[0].optimal_value()
+    twice = trained(tmp_path / "run", {"max_votes": 80})
+    assert all(e.exact_value(t) >= 0.995 * e.optimal_value() for e, t in zip(twice.envs, twice.tables, strict=True))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_claim_on_boxes(tmp_path, seed):
+    """On instances that it was not trained on, of as many boxes and of twice as many, against Weitzman's value.
+
+    Twice as many lie outside of what it saw: .985 to .995 is what comes over, above every rule of thumb (.980).
+    """
+    train(load(ROOT / "recipes" / "stop-pandora.toml", [f"seed={seed}", "eval.episodes=100"]), tmp_path / "run",
+          clock=lambda: 0.0)  # fmt: skip
+    for overrides, least in (({}, 0.995), ({"boxes": 8, "instances": 20}, 0.985)):
+        done = trained(tmp_path / "run", overrides)
+        value = sum(env.exact_value(table) for env, table in zip(done.envs, done.tables, strict=True))
+        assert value >= least * sum(env.optimal_value() for env in done.envs)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -29,12 +29,16 @@ episodes = 200
 every = 3
 """
 
-SINGLE = ("anchor-tb", "dpo", "grpo", "parl", "ppo", "reinforce", "rlhf", "stop")
-"""Algorithms for one orchestrator."""
+SINGLE = (
+    *("anchor-tb", "dpo", "grpo", "parl", "ppo", "reinforce", "rlhf", "stop"),
+    *("stop stop.mode=gradient", "stop stop.mode=snell"),
+)
+"""Algorithms for one orchestrator, each with its overrides."""
 
 
 def run(folder, *, algorithm="ppo", updates=7, **more):
-    recipe = parse(RECIPE, [f"algorithm={algorithm}", f"updates={updates}"])
+    name, *overrides = algorithm.split()
+    recipe = parse(RECIPE, [f"algorithm={name}", f"updates={updates}", *overrides])
     ticks = itertools.count()
     return train(recipe, folder, clock=lambda: float(next(ticks)), **more)
 

@@ -70,6 +70,10 @@ class Policy(torch.nn.Module):
         """A score for each action [n, A], legal or not, and a value for each state [n]."""
         raise NotImplementedError
 
+    def scores(self, seen: Seen) -> Tensor:
+        """The scores alone, where no value is wanted."""
+        return self.marks(seen)[0]
+
     def forward(self, seen: Seen) -> Answer:
         """Act and value in n states."""
         scores, values = self.marks(seen)
@@ -87,7 +91,12 @@ class Mlp(Policy):
 
     def marks(self, seen: Seen) -> tuple[Tensor, Tensor]:
         """Scores and values of n states."""
-        return self.actor(seen.features), self.critic(seen.features).squeeze(-1)
+        return self.scores(seen), self.critic(seen.features).squeeze(-1)
+
+    def scores(self, seen: Seen) -> Tensor:
+        """Scores of n states."""
+        found: Tensor = self.actor(seen.features)
+        return found
 
 
 class PerAction(Policy):
@@ -106,13 +115,24 @@ class PerAction(Policy):
 
     def marks(self, seen: Seen) -> tuple[Tensor, Tensor]:
         """Scores and values of n states."""
+        each, pooled = self._embedded(seen)
+        return self._scores(each, pooled), self.critic(torch.cat([seen.features, pooled], dim=-1)).squeeze(-1)
+
+    def scores(self, seen: Seen) -> Tensor:
+        """Scores of n states."""
+        return self._scores(*self._embedded(seen))
+
+    def _scores(self, each: Tensor, pooled: Tensor) -> Tensor:
+        found: Tensor = self.score(torch.cat([each, pooled[:, None, :].expand_as(each)], dim=-1)).squeeze(-1)
+        return found
+
+    def _embedded(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """h of each action [n, A, H], and its mean over the legal ones [n, H]."""
         n, A, _ = seen.options.shape
         state = seen.features[:, None, :].expand(n, A, -1)
         each = torch.tanh(self.embed(torch.cat([state, seen.options], dim=-1)))
         counted = seen.legal.unsqueeze(-1).to(each.dtype)
-        pooled = (each * counted).sum(dim=1) / counted.sum(dim=1)
-        scores = self.score(torch.cat([each, pooled[:, None, :].expand_as(each)], dim=-1)).squeeze(-1)
-        return scores, self.critic(torch.cat([seen.features, pooled], dim=-1)).squeeze(-1)
+        return each, (each * counted).sum(dim=1) / counted.sum(dim=1)
 
 
 class Tabular(Policy):
@@ -173,7 +193,8 @@ def distributions(policy: Policy, view: View, cells: Ints | None = None) -> npt.
     """[n, A] probabilities in these cells [n], or in all C of them; float64 rows that sum to one."""
     wanted = np.arange(len(view)) if cells is None else cells
     with torch.no_grad():
-        parts = [policy(view.at(tensor(part))).logprobs for part in portions(wanted)]
+        seen = [view.at(tensor(part)) for part in portions(wanted)]
+        parts = [legal_logprobs(policy.scores(some), some.legal) for some in seen]
     return probabilities(torch.cat(parts) if parts else torch.zeros(0, view.legal.shape[1]))
 
 

@@ -51,7 +51,7 @@ class Stop(Component, frozen=True):
     beyond: Ratio = 0.1
     """Weight of what lies beyond the greedy policy's stop, where episodes are forced to go on."""
     steps: Count = 4
-    """Optimiser steps on each batch."""
+    """Optimiser steps on each batch, of each network."""
     average: Ratio = 0.95
     """What the average of the weights, by which q-lambda is judged, keeps of itself at each update; 0: no average."""
 

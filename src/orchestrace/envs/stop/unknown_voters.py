@@ -28,13 +28,16 @@ PARAMETERS: Mapping[str, Parameter] = {
     "b0": Parameter(1.0, 0.1, 100.0, "prior weight of voters who say B"),
 }
 ASK = 1
+HORIZON = 20.0
+"""Votes left from which a policy sees nothing of the end."""
 
 
 def unknown_voters(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
-    """E5d. A policy sees [margin 2m − 1, log odds of m, lead of the posterior mean, votes used, price].
+    """E5d. A policy sees [margin 2m − 1, log odds of m, lead of the mean, width, nearness of the end, price].
 
     m is the chance that the more probable answer is right. The first two are as in `rules.lead_features`; the third is
-    |α − β| / (α + β), the fourth (a + b) / N.
+    |α − β| / (α + β), the width of the posterior 1 / √(α + β), the nearness of the end max(0, 1 − left / HORIZON). All
+    are bounded and mean the same whatever N is, so that a policy transfers to other horizons.
 
     Args:
       settings: every key of `PARAMETERS`.
@@ -84,12 +87,13 @@ def _truth(settings: Mapping[str, float], rng: np.random.Generator) -> Truth:
 
 
 def _features(voting: Voting, votes: Ints) -> Floats:
-    m = voting.confidence
+    m, n = voting.confidence, votes.sum(axis=1)
     alpha, beta = (votes + np.array([voting.settings["a0"], voting.settings["b0"]])).T
     log_odds = np.minimum(np.log(m) - np.log1p(-np.minimum(m, 1 - 1e-9)), 10.0) / 5
-    used = votes.sum(axis=1) / voting.settings["max_votes"]
+    near = np.maximum(0.0, 1 - (voting.settings["max_votes"] - n) / HORIZON)
     price = np.full(len(votes), price_feature(voting.settings["c"]))
-    return np.column_stack([2 * m - 1, log_odds, np.abs(alpha - beta) / (alpha + beta), used, price])
+    lead = np.abs(alpha - beta) / (alpha + beta)
+    return np.column_stack([2 * m - 1, log_odds, lead, 1 / np.sqrt(alpha + beta), near, price])
 
 
 def _compared(env: TableEnv) -> dict[str, float]:

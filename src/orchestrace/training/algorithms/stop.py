@@ -24,6 +24,7 @@ That stopping is the one decision whose counterfactual is observed at no cost is
 
 Departures
   - Errors beyond the greedy policy's stop weigh less (`beyond`): they matter only if the policy comes there.
+  - A batch serves several policy steps (`steps`): values and chances of coming to a cell are those it was played with.
   - Prices are paid when they arise; there is no discount.
 """
 
@@ -47,7 +48,7 @@ from orchestrace.training.learner import (
     tensor,
 )
 from orchestrace.training.losses import entropy
-from orchestrace.training.policies import Policy, View, distributions, policy_for, portions
+from orchestrace.training.policies import Policy, View, distributions, legal_logprobs, policy_for, portions
 from orchestrace.training.recipe import Recipe
 from orchestrace.training.rollouts import Actor, Batch
 from orchestrace.training.stack import Bools, Floats, Ints, Stack
@@ -114,7 +115,7 @@ class Stopping(Trainee):
         """Both arms in these cells of any view, or in all of them; by other gains than those in training if given."""
         wanted, asked = np.arange(len(view)) if cells is None else cells, gains or self.gains
         with torch.no_grad():
-            parts = [asked.marks(view.at(tensor(part)))[0].numpy() for part in portions(wanted)]
+            parts = [asked.scores(view.at(tensor(part))).numpy() for part in portions(wanted)]
         found = np.concatenate(parts).astype(np.float64)
         r = view.stop_values[wanted]
         floor = np.where(np.isfinite(r), r, 0.0)  # a state that cannot be stopped has one action, whatever its value
@@ -169,7 +170,7 @@ class Stopping(Trainee):
             if len(part):
                 d = tensor(part)
                 different, place = torch.unique(cells[d], return_inverse=True)
-                said = self.gains.marks(self.view.at(different))[0][place].gather(1, actions[d][:, None])[:, 0]
+                said = self.gains.scores(self.view.at(different))[place].gather(1, actions[d][:, None])[:, 0]
                 loss = (share[d] * (said - wanted[d]).square()).mean()
                 self.descend_gains(loss, moment)
                 losses.append(loss.item())
@@ -229,27 +230,29 @@ class SoftStopping(Stopping):
         advantages = np.where(np.isfinite(arms.go_on), arms.go_on, 0.0) - values[:, None]
         able = np.flatnonzero(stops >= 0)
         advantages[able, stops[able]] = (arms.stop - values)[able]
-        figures = self._follow(batch, advantages, survival(batch, chances), moment=moment)
-        return counted(batch, {"value_loss": loss, **figures})
+        alive = survival(batch, chances)
+        figures = [self._follow(batch, advantages, alive, moment=moment) for _ in range(self.recipe.stop.steps)]
+        return counted(batch, {"value_loss": loss, **{k: float(np.mean([f[k] for f in figures])) for k in figures[0]}})
 
     def _follow(self, batch: Batch, advantages: Floats, alive: Floats, *, moment: Moment) -> Mapping[str, float]:
         """One step along Σ_t P(alive) Σ_a π(a) A(a) ∇ log π(a); cells met more than once are summed first."""
         weights = np.bincount(batch.cells[batch.taken], alive[batch.taken], minlength=len(advantages))
         met = np.flatnonzero(weights > 0)
-        answer = self.policy(self.view.at(tensor(met)))
+        seen = self.view.at(tensor(met))
+        logprobs = legal_logprobs(self.policy.scores(seen), seen.legal)
         share, credit = (
             tensor(weights[met] / weights.sum()),
             tensor(np.where(self.view.legal.numpy()[met], advantages[met], 0.0)),
         )
         if self.recipe.stop.mode == "snell":  # credit is at most 0 here, and 0 for the best arm
             best = tensor(np.where(self.view.legal.numpy()[met], advantages[met], -np.inf).argmax(axis=1))
-            regret = share * -(answer.logprobs.exp() * credit).sum(dim=1).detach()
-            gained = (regret / (regret.sum() + TINY) * answer.logprobs.gather(1, best[:, None])[:, 0]).sum()
+            regret = share * -(logprobs.exp() * credit).sum(dim=1).detach()
+            gained = (regret / (regret.sum() + TINY) * logprobs.gather(1, best[:, None])[:, 0]).sum()
         else:
-            chances = answer.logprobs.exp()
+            chances = logprobs.exp()
             scale = (share[:, None] * chances.detach() * credit.square()).sum().sqrt()
             gained = (share[:, None] * chances * credit).sum() / (scale + TINY)
-        spread = (share * entropy(answer.logprobs)).sum()
+        spread = (share * entropy(logprobs)).sum()
         norm = self.descend(-gained - moment.entropy_weight * spread, moment)
         return {"gained": gained.item(), "entropy": spread.item(), "gradient_norm": norm}
 
@@ -266,13 +269,14 @@ def cut_targets(batch: Batch, arms: Arms, *, stops: Ints, trace_lambda: float) -
     targets, goes_on = np.zeros(batch.taken.shape), batch.taken & (batch.actions != stops[batch.cells])
     best, settled, greedy = arms.best, arms.stops, arms.go_on.argmax(axis=1)
     value = np.maximum(arms.stop, best)
+    finite = np.where(np.isfinite(best), best, 0.0)  # where nothing goes on, what stops is read instead
     cut_off = batch.beyond >= 0
     ahead = np.where(cut_off, value[np.maximum(batch.beyond, 0)], 0.0)  # U of what comes after the last decision
     for t in reversed(range(len(targets))):
         cells, taken = batch.cells[t], batch.taken[t]
         targets[t] = np.where(goes_on[t], batch.rewards[t] + ahead, 0.0)
-        follows = (1 - trace_lambda) * best[cells] + trace_lambda * targets[t]
-        onward = np.where(batch.actions[t] == greedy[cells], follows, best[cells])
+        follows = (1 - trace_lambda) * finite[cells] + trace_lambda * targets[t]
+        onward = np.where(batch.actions[t] == greedy[cells], follows, finite[cells])
         ahead = np.where(taken, np.where(settled[cells] | ~goes_on[t], arms.stop[cells], onward), ahead)
     return targets
 
