@@ -29,16 +29,19 @@ episodes = 200
 every = 3
 """
 
+TEAM_RECIPE = RECIPE.replace("batch-voting", "assignment").replace(RECIPE.splitlines()[2], "")
 SINGLE = (
     *("anchor-tb", "dpo", "grpo", "parl", "ppo", "reinforce", "rlhf", "stop"),
     *("stop stop.mode=gradient", "stop stop.mode=snell"),
 )
 """Algorithms for one orchestrator, each with its overrides."""
+TEAM = ("coma", "maddpg", "mappo", "qmix")
+"""Algorithms for agents that act at once."""
 
 
 def run(folder, *, algorithm="ppo", updates=7, **more):
     name, *overrides = algorithm.split()
-    recipe = parse(RECIPE, [f"algorithm={name}", f"updates={updates}", *overrides])
+    recipe = parse(TEAM_RECIPE if name in TEAM else RECIPE, [f"algorithm={name}", f"updates={updates}", *overrides])
     ticks = itertools.count()
     return train(recipe, folder, clock=lambda: float(next(ticks)), **more)
 
@@ -47,14 +50,14 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize("algorithm", SINGLE)
+@pytest.mark.parametrize("algorithm", SINGLE + TEAM)
 def test_equal_recipes_give_equal_bytes(tmp_path, algorithm):
     run(tmp_path / "a", algorithm=algorithm)
     run(tmp_path / "b", algorithm=algorithm)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
-@pytest.mark.parametrize("algorithm", SINGLE)
+@pytest.mark.parametrize("algorithm", SINGLE + TEAM)
 @pytest.mark.parametrize("at", [1, 3, 5])
 def test_an_interrupted_run_resumes_to_the_same_bytes(tmp_path, algorithm, at):
     whole = run(tmp_path / "whole", algorithm=algorithm)
