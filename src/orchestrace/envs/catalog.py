@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from orchestrace.envs.aggregate import estimates, many_options, weighted_vote
+from orchestrace.envs.communicate import message_length, messages, reporting, what_to_include
 from orchestrace.envs.delegate import assignment, bandit, cascade, sequential_assignment
 from orchestrace.envs.joint import batch_voting, briefing, inquiry
 from orchestrace.envs.parameters import Parameter, complete, nearest
@@ -48,6 +50,11 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         cascade.PARAMETERS,
         "E2c (O2, O5): whom to try next, and when to give up",
     ),
+    "estimates": Entry(
+        estimates.estimates,
+        estimates.PARAMETERS,
+        "E4d (O4): how to combine numbers from agents who err alike",
+    ),
     "inquiry": Entry(
         inquiry.inquiry,
         inquiry.PARAMETERS,
@@ -58,6 +65,21 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         makespan.PARAMETERS,
         "E1b (O1): which jobs to put on which agent, to be done early",
     ),
+    "many-options": Entry(
+        many_options.many_options,
+        many_options.PARAMETERS,
+        "E4b (O4): one of K answers from voters of different competence",
+    ),
+    "message-length": Entry(
+        message_length.message_length,
+        message_length.PARAMETERS,
+        "E3b (O3): how many bits a report may have",
+    ),
+    "messages": Entry(
+        messages.messages,
+        messages.PARAMETERS,
+        "E3a (O3): whose message is worth its price",
+    ),
     "pandora": Entry(
         pandora.pandora,
         pandora.PARAMETERS,
@@ -67,6 +89,11 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         repair.repair,
         repair.PARAMETERS,
         "E5e (O3, O5): repair, check or stop, when a repair can break what works",
+    ),
+    "reporting": Entry(
+        reporting.reporting,
+        reporting.PARAMETERS,
+        "E3c (O3): when to report, if a report has a price",
     ),
     "search": Entry(
         search.search,
@@ -107,6 +134,16 @@ ENVIRONMENTS: Mapping[str, Entry] = {
         unknown_voters.unknown_voters,
         unknown_voters.PARAMETERS,
         "E5d (O5): when to stop asking voters of unknown competence",
+    ),
+    "weighted-vote": Entry(
+        weighted_vote.weighted_vote,
+        weighted_vote.PARAMETERS,
+        "E4a, E4c, E4e (O4): answer or abstain, from voters some of whom are copies",
+    ),
+    "what-to-include": Entry(
+        what_to_include.what_to_include,
+        what_to_include.PARAMETERS,
+        "E3d (O3): which facts go into a message of limited length",
     ),
 }
 NAMES: tuple[str, ...] = tuple(ENVIRONMENTS)
