@@ -70,7 +70,7 @@ def message_length(settings: Mapping[str, float], *, grade: Grade = "outcome") -
 
 def drawn_variances(count: int) -> Floats:
     """[count] 4, 1, 1/4, ...: a factor of four moves the best length by about a bit."""
-    found: Floats = 4.0 ** (1 - np.arange(count))
+    found: Floats = np.power(4.0, 1 - np.arange(count)).astype(np.float64)
     return found
 
 
@@ -85,16 +85,16 @@ def distortion(bits: int) -> float:
         return 1.0
     n = 2**bits
     wide = NormalDist(0, math.sqrt(3))
-    levels = np.array([wide.inv_cdf((i + 0.5) / n) for i in range(n)])
+    levels: Floats = np.array([wide.inv_cdf((i + 0.5) / n) for i in range(n)])
     while True:
         middle = (levels[1:] + levels[:-1]) / 2
         below = np.array([0.0, *(0.5 * (1 + math.erf(x / math.sqrt(2))) for x in middle), 1.0])
         density = np.concatenate([[0.0], np.exp(-(middle**2) / 2) / math.sqrt(2 * math.pi), [0.0]])
         mass = np.diff(below)
-        better = -np.diff(density) / mass
+        better: Floats = (-np.diff(density) / mass).astype(np.float64)
         if np.abs(better - levels).max() < SETTLED:
             return float(1 - mass @ better**2)
-        levels = np.array(better, dtype=np.float64)
+        levels = better
 
 
 def shannon_bound(bits: float) -> float:
