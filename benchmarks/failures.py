@@ -185,7 +185,6 @@ def one_dominant_agent(seeds):
 
 
 def over_communication(seeds):
-    true_price = 0.02
     text = """
         env = {name = "message-length", price = PRICE}
         algorithm = "reinforce"
@@ -199,7 +198,27 @@ def over_communication(seeds):
         [eval]
         episodes = 1000
     """
-    del text, true_price, seeds
+    env, found = by_name("message-length", {"price": 0.02}), {}
+
+    def judged(policy):
+        table = policy.tables[0]  # one number a state and action: it can be judged at another price
+        return env.exact_value(table), float((env.starts @ table) @ np.arange(len(env.actions)))
+
+    for label, price in (("the price is forgotten", 0.0), ("the price is in the reward", 0.02)):
+        recipes = [parse(text.replace("PRICE", str(price)), [f"seed={seed}"]) for seed in range(seeds)]
+        found[label] = [run(recipe, judged) for recipe in recipes]
+    lengths = {label: [bits for _, (_, bits) in runs] for label, runs in found.items()}
+    series = {label: (range(seeds), [bits]) for label, bits in lengths.items()}
+    best = sum(env.starts[s] * env.optimal_action(s) for s in range(len(env.starts)))
+    series["optimum"] = (range(seeds), [[best] * seeds])
+    picture("over-communication", "Bits of a report at the end of training", series, x="seed", y="bits")
+    (long, kept) = ([value for _, (value, _) in runs] for runs in list(found.values()))
+    forgot, minded = (np.mean(bits) for bits in lengths.values())
+    return (
+        f"Where the reward forgets that bits cost {env.settings['price']:g}, reports have {forgot:.1f} of at most 6 bits; "
+        f"at the true price that is worth {spread(long)}. The optimum is {env.optimal_value():.3f}, with {best:.1f} bits.",
+        f"With the price in the reward reports have {minded:.1f} bits and are worth {spread(kept)}.",
+    )
 
 
 def credit_diffusion(seeds):
