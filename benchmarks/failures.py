@@ -216,7 +216,7 @@ def over_communication(seeds):
     forgot, minded = (np.mean(bits) for bits in lengths.values())
     return (
         f"Where the reward forgets that bits cost {env.settings['price']:g}, reports have {forgot:.1f} of at most 6 "
-        f"bits; at the true price that is worth {spread(long)}. The optimum is {env.optimal_value():.3f}, with {best:.1f}.",
+        f"bits; at the true price that is worth {spread(long)}; the optimum is {env.optimal_value():.3f} ({best:.1f}).",
         f"With the price in the reward reports have {minded:.1f} bits and are worth {spread(kept)}.",
     )
 
