@@ -60,3 +60,10 @@ def test_wrong_words(words, told):
 
 def test_settings_that_do_not_exist(trained):
     assert "did you mean" in refused("eval", trained, "--set", "max_vote=3")
+
+
+def test_a_policy_above_the_optimum_fails_loudly(trained, monkeypatch):
+    monkeypatch.setattr("orchestrace.envs.table_env.TableEnv.optimal_value", lambda env: 0.4)
+    done = run("eval", trained, "--episodes", 100)
+    assert done.code == 1
+    assert "Too good to be true" in done.out

@@ -12,6 +12,7 @@ import pytest
 from orchestrace.envs import by_name
 from orchestrace.errors import InputError, InterruptedWork, RecipeError
 from orchestrace.training import judged, parse
+from orchestrace.training.evaluation import Estimate, alarm
 from orchestrace.training.loop import train, trained
 
 RECIPE = """
@@ -180,6 +181,15 @@ def test_a_policy_too_good_to_be_true_raises_the_alarm(tmp_path):
     run(tmp_path / "a")
     policy = trained(tmp_path / "a", make_env=lambda *a, **k: Generous(by_name(*a, **k)))
     assert judged(policy, episodes=100, seed=0).alarm
+
+
+def test_noise_raises_no_alarm_and_a_fresh_look_confirms_one():
+    env, high, level = by_name("sequential-voting"), Estimate(0.95, 0.01, 5_000), Estimate(0.87, 0.01, 5_000)
+    best = env.optimal_value()
+    assert alarm(env, exact=best, simulated=[high, high])
+    assert alarm(env, exact=best, simulated=[high, level]) is None
+    assert alarm(env, exact=best, simulated=[Estimate(0.95, 0.01, 100)]) is None  # too few to say
+    assert alarm(env, exact=best + 0.001, simulated=[level])
 
 
 def test_numbers_that_leave_the_finite_are_told(tmp_path):

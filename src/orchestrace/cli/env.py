@@ -136,7 +136,7 @@ def _draw(solved: Env, policy: dict[str, str]) -> None:
     runs = [(action, [state for state, _ in run]) for action, run in groupby(policy.items(), key=itemgetter(1))]
     for action, states in runs[:MOST_RUNS]:
         rest = f" and {len(states) - NAMED:,} more" if len(states) > NAMED else ""
-        console.print(said(f"  {action:<12}in {', '.join(states[:NAMED])}{rest}"))
+        console.print(said(f"  {action:<11} in {', '.join(states[:NAMED])}{rest}"))
     if len(runs) > MOST_RUNS:
         more = sum(len(states) for _, states in runs[MOST_RUNS:])
         console.print(f"  and so on for {more:,} more states; --json lists them all")

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from orchestrace.cli.credit_quality import POLICIES, compared_credit, draw_credit
-from orchestrace.cli.draw.learning import draw_training
+from orchestrace.cli.draw.learning import draw_training, fail_on_alarm
 from orchestrace.cli.env import numbers
 from orchestrace.cli.files import GivenPath
 from orchestrace.cli.screen import show_json
@@ -60,6 +60,7 @@ def evaluate(**words: Any) -> None:
     """Judge the policy of RUN, or with --policy a hand-made one, beside the optimum and the baselines.
 
     With --credit: the credit methods, on episodes of RUN's policy or, with --env, of a `mixed` or `uniform` one.
+    Exit code 1 where a policy is worth more than the optimum: then the environment is wrong.
     """
     asked = Asked(**words)
     document = _credit(asked) if asked.credit else _judged(asked)
@@ -69,6 +70,7 @@ def evaluate(**words: Any) -> None:
         draw_credit(document)
     else:
         draw_training(document)
+    fail_on_alarm(document)
 
 
 def _judged(asked: Asked) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from orchestrace.cli.draw.learning import draw_training
+from orchestrace.cli.draw.learning import draw_training, fail_on_alarm
 from orchestrace.cli.files import GivenPath, write
 from orchestrace.cli.progress import training_progress
 from orchestrace.cli.screen import show_json, warn
@@ -27,7 +27,10 @@ PAGE, PICTURE = "run.html", "curve.png"
 def train(
     *, recipe: Path | None, overrides: tuple[str, ...], out: Path | None, resume: Path | None, as_json: bool
 ) -> None:
-    """Train by RECIPE.toml. Ctrl-C keeps what was done; train --resume DIR goes on to the same bytes."""
+    """Train by RECIPE.toml. Ctrl-C keeps what was done; train --resume DIR goes on to the same bytes.
+
+    Exit code 1 where the policy is worth more than the optimum: then the environment is wrong.
+    """
     if out is not None and resume is not None and out != resume:
         raise click.UsageError("--out and --resume name two folders; a resumed run stays in its own")
     if recipe is not None:
@@ -41,6 +44,7 @@ def train(
         show_json(document)
     else:
         draw_training(document)
+    fail_on_alarm(document)
 
 
 def _trained(recipe: Recipe, folder: Path, *, resume: bool) -> dict[str, Any]:

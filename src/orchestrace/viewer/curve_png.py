@@ -30,7 +30,8 @@ def curve_png(curve: Curve) -> bytes:
         axes.axhline(curve.top, color="black", linewidth=0.8)
         axes.set_ylim(_floor(curve), curve.top + 0.02)
     axes.grid(visible=True, alpha=0.3)
-    axes.legend(fontsize="small")
+    if any(line.points for line in curve.lines):
+        axes.legend(fontsize="small")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import click
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +17,12 @@ def draw_training(training: Mapping[str, Any]) -> None:
     console = results()
     for part in training_parts(training, width=console.width):
         console.print(part)
+
+
+def fail_on_alarm(training: Mapping[str, Any]) -> None:
+    """Leave with exit code 1 where a policy is too good to be true: none beats the optimum, so a table is wrong."""
+    if training.get("alarm"):
+        raise click.exceptions.Exit(1)
 
 
 def training_parts(training: Mapping[str, Any], *, width: int) -> Iterable[Table | Text]:
