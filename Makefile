@@ -36,6 +36,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/codec.py
 	@$(BIN)/python benchmarks/startup.py
 	@$(BIN)/python benchmarks/credit.py
+	@$(BIN)/python benchmarks/learning_speed.py
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("orchestrace needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + "; run make PYTHON=python3.11") if sys.version_info < (3, 11) else None'

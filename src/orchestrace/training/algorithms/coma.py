@@ -7,7 +7,6 @@ The critic sees the state and what the others did, and gives Q for each of an ag
 
 Departures
   - Agents share weights in actor and critic; no target network for the critic, which is fitted several times a batch.
-  - Advantages are divided by their deviation over the batch.
 """
 
 from collections.abc import Mapping
@@ -22,9 +21,6 @@ from orchestrace.training.recipe import Recipe
 from orchestrace.training.rollouts import Batch
 from orchestrace.training.stack import Floats, Stack
 from orchestrace.training.teams import Agents, TeamTrainee, entropies
-
-TINY = 1e-8
-"""Keeps advantages that are all equal from being divided by zero."""
 
 
 def begin(recipe: Recipe, stack: Stack, *, generator: torch.Generator) -> Learner:
@@ -91,9 +87,8 @@ class Coma(TeamTrainee):
         chances = chances / chances.sum(axis=2, keepdims=True)
         D, n, M = q.shape
         flat = policy_advantages(q.reshape(D * n, M), chances.reshape(D * n, M), actions=own.reshape(D * n))
-        values = flat.values.reshape(D, n)
-        scaled: Floats = values / (values.std() + TINY)
-        return scaled
+        values: Floats = flat.values.reshape(D, n)
+        return values
 
 
 def lambda_returns(batch: Batch, values: Floats, lam: float) -> Floats:

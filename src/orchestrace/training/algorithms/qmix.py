@@ -50,9 +50,12 @@ class Mixer(torch.nn.Module):
         super().__init__()
         self.sums, self.agents = sums, agents
         if not sums:
-            sizes = {"inner": agents * WIDTH, "inner_bias": WIDTH, "outer": WIDTH}
-            for name, size in sizes.items():
-                self.add_module(name, perceptron([features, size], last_gain=1.0, generator=generator))
+            # It starts near the plain sum, Σ_h (1 / H) ELU(Σ_i Q_i): each agent's value is heard from the first step.
+            parts = {"inner": (agents * WIDTH, 1.0), "inner_bias": (WIDTH, 0.0), "outer": (WIDTH, 1 / WIDTH)}
+            for name, (size, bias) in parts.items():
+                weights = perceptron([features, size], last_gain=0.1, generator=generator)
+                torch.nn.init.constant_(weights[0].get_parameter("bias"), bias)
+                self.add_module(name, weights)
             self.state = perceptron([features, WIDTH, 1], last_gain=0.1, generator=generator)
 
     def forward(self, values: Tensor, features: Tensor) -> Tensor:
