@@ -34,7 +34,7 @@ SETTLED = 1e-10
 
 
 def message_length(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
-    """E3b. A policy sees [log₂ s² / 8, s² / 4, price · 10]; of an action [bits / 6, 2^(−2 bits), price · bits · 10].
+    """E3b. A policy sees [log₂ s² / 8, s² / 4, price]; of an action [bits / 6, 2^(−2 bits), price · bits].
 
     Args:
       settings: every key of `PARAMETERS`.
@@ -43,8 +43,8 @@ def message_length(settings: Mapping[str, float], *, grade: Grade = "outcome") -
     variances, bits = drawn_variances(int(settings["variances"])), np.arange(int(settings["most_bits"]) + 1)
     errors = np.array([distortion(int(b)) for b in bits])
     rewards = -(variances[:, None] * errors[None, :] + settings["price"] * bits[None, :])
-    seen = np.column_stack([np.log2(variances) / 8, variances / 4, np.full(len(variances), 10 * settings["price"])])
-    options = np.column_stack([bits / 6, 4.0**-bits, 10 * settings["price"] * bits])
+    seen = np.column_stack([np.log2(variances) / 8, variances / 4, np.full(len(variances), settings["price"])])
+    options = np.column_stack([bits / 6, 4.0**-bits, settings["price"] * bits])
     moves = (Moves(s, b, [END], [1.0], [float(rewards[s, b])]) for s in range(len(variances)) for b in range(len(bits)))
     return TableEnv(
         name="message-length",

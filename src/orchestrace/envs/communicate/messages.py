@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 
 def messages(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEnv:
-    """E3a. A policy sees [each precision / 4, each price · 10]; of a set [how many, error, price · 10].
+    """E3a. A policy sees [each precision / 4, each price · 4]; of a set [share that sends, error, price].
 
     Args:
       settings: every key of `PARAMETERS`.
@@ -57,7 +57,7 @@ def messages(settings: Mapping[str, float], *, grade: Grade = "outcome") -> Tabl
     sent = np.array(list(itertools.product((0, 1), repeat=n)))
     rewards = np.array([-problem.losses(sent) for problem in problems])
     moves = (Moves(s, a, [END], [1.0], [float(rewards[s, a])]) for s in range(len(problems)) for a in range(len(sent)))
-    options = [[(row.mean(), 1 / (1 + row @ p.precisions), 10 * row @ p.prices) for row in sent] for p in problems]
+    options = [[(row.mean(), 1 / (1 + row @ p.precisions), row @ p.prices) for row in sent] for p in problems]
     words = ("silent", "send")
     return TableEnv(
         name="messages",
@@ -66,7 +66,7 @@ def messages(settings: Mapping[str, float], *, grade: Grade = "outcome") -> Tabl
         decides=(DECIDES,) * len(sent),
         process=process_of(moves, states=len(problems), actions=len(sent)),
         starts=np.full(len(problems), 1 / len(problems)),
-        seen=np.array([np.concatenate([p.precisions / 4, 10 * p.prices]) for p in problems]),
+        seen=np.array([np.concatenate([p.precisions / 4, 4 * p.prices]) for p in problems]),
         options_seen=np.array(options),
         named=lambda state: f"problem {state + 1}",
         told=lambda state: _told(problems[state]),

@@ -63,6 +63,7 @@ def spawn_or_not(settings: Mapping[str, float], *, grade: Grade = "outcome") -> 
         ),
         compare=_compared,
         grade=grade,
+        spawns=(0, k),
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from orchestrace.envs.dynamic_programming import dense_process
+from orchestrace.envs.dynamic_programming import Process, dense_process
 from orchestrace.envs.parameters import Parameter
 from orchestrace.envs.protocol import END, Ints
 from orchestrace.envs.story import Move, Story, played
@@ -53,12 +53,7 @@ def split(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEn
         settings=settings,
         actions=("serial", *map(str, range(1, most + 1))),
         decides=(DECIDES,) * (most + 1),
-        process=dense_process(
-            np.full((*shape, 1), END),
-            np.ones((*shape, 1)),
-            rewards=-costs * per_unit,
-            legal=np.ones(shape, dtype=np.bool_),
-        ),
+        process=_process(costs * per_unit),
         starts=np.full(len(works), 1 / len(works)),
         seen=np.column_stack([np.log10(works) - 1, np.minimum(c0 / works, 2), np.minimum(a / works, 2)]),
         options_seen=np.stack(options, axis=2),
@@ -72,7 +67,15 @@ def split(settings: Mapping[str, float], *, grade: Grade = "outcome") -> TableEn
         ),
         compare=_compared,
         grade=grade,
+        spawns=tuple(range(most + 1)),
     )
+
+
+def _process(costs: Floats) -> Process:
+    """One step: each number of agents [S, A] ends the episode at its cost."""
+    shape = (*costs.shape, 1)
+    legal = np.full(costs.shape, fill_value=True)
+    return dense_process(np.full(shape, END), np.ones(shape), rewards=-costs, legal=legal)
 
 
 def split_works(scale: float) -> Ints:

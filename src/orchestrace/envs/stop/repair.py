@@ -161,7 +161,7 @@ def _told(s: Mapping[str, float], contexts: Floats, draft: Draft) -> str:
         else ""
     )
     return (
-        f"The draft is valid with chance {draft.belief:.3f}. A valid draft pays 1 when you stop, an invalid one 0.\n"
+        f"The draft is valid with chance {draft.belief:.6g}. A valid draft pays 1 when you stop, an invalid one 0.\n"
         f"A repair costs {s['c']:g}; it fixes an invalid draft with chance {fixes:.3f} and breaks a valid one with "
         f"chance {breaks:.3f}.{verifier} {int(s['rounds']) - draft.rounds} rounds are left."
     )
