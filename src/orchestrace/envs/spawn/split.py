@@ -17,7 +17,7 @@ import numpy as np
 
 from orchestrace.envs.dynamic_programming import Process, dense_process
 from orchestrace.envs.parameters import Parameter
-from orchestrace.envs.protocol import END, Ints
+from orchestrace.envs.protocol import END, Floats, Ints
 from orchestrace.envs.story import Move, Story, played
 from orchestrace.envs.table_env import Grade, TableEnv, plan_value
 from orchestrace.trace import SubDecision
